@@ -1,0 +1,3 @@
+//! The `proofmark` command.
+
+fn main() {}

@@ -1,0 +1,487 @@
+//! A strict JSON reader (RFC 8259) that keeps what identity depends on and other readers lose: whether a number was
+//! written as an integer, the sign of nothing (`-0` is the integer 0, `-0.0` a float), integers to 64 bits exactly, and
+//! duplicate keys, which are refused. Why not serde_json: `docs/decisions/0003-strict-json.md`.
+
+use std::fmt;
+
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+
+/// Containers may nest this deep; one more is refused.
+pub const MAX_DEPTH: usize = 128;
+
+/// A JSON value. Members keep the order they were written in and are unique by name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number written without fraction and exponent, between -2^63 and 2^64-1.
+    Integer(i128),
+    /// A number written with a fraction or an exponent; always finite.
+    Float(f64),
+    /// A string of Unicode scalar values.
+    String(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object.
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// What kind of value this is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a decimal number",
+            Self::String(_) => "a string",
+            Self::Array(_) => "an array",
+            Self::Object(_) => "an object",
+        }
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Integer(value) => match (i64::try_from(*value), u64::try_from(*value)) {
+                (Ok(value), _) => serializer.serialize_i64(value),
+                (_, Ok(value)) => serializer.serialize_u64(value),
+                _ => Err(S::Error::custom(JsonFault::IntegerRange)),
+            },
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::String(value) => serializer.serialize_str(value),
+            Self::Array(items) => {
+                let mut seq = serializer.serialize_seq(Some(items.len()))?;
+                items.iter().try_for_each(|item| seq.serialize_element(item))?;
+                seq.end()
+            }
+            Self::Object(members) => {
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                members.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+                map.end()
+            }
+        }
+    }
+}
+
+/// What is wrong with a JSON text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JsonFault {
+    /// The grammar wants something else here.
+    #[error("expected {expected}")]
+    Syntax {
+        /// What would have been right.
+        expected: &'static str,
+    },
+    /// The text ends in the middle of a value.
+    #[error("the text ends inside a value")]
+    Truncated,
+    /// Something follows the value.
+    #[error("something follows the value")]
+    Trailing,
+    /// A name occurs twice in one object.
+    #[error("the key `{name}` occurs twice")]
+    DuplicateKey {
+        /// The name.
+        name: String,
+    },
+    /// Deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+    /// A byte order mark at the start.
+    #[error("starts with a byte order mark (U+FEFF); save the file as UTF-8 without it")]
+    ByteOrderMark,
+    /// Not UTF-8.
+    #[error("not valid UTF-8")]
+    Encoding,
+    /// `\uD800` to `\uDFFF` without its other half.
+    #[error("a lone surrogate escape is not a character")]
+    LoneSurrogate,
+    /// A control character inside a string that was not escaped.
+    #[error("a control character in a string must be escaped")]
+    ControlCharacter,
+    /// `NaN`, `Infinity`: not JSON.
+    #[error("NaN and Infinity are not JSON numbers")]
+    NotANumber,
+    /// A decimal beyond the finite doubles, such as `1e400`.
+    #[error("the number is beyond the range of a double")]
+    FloatRange,
+    /// An integer beyond 64 bits.
+    #[error("the integer is beyond 64 bits")]
+    IntegerRange,
+}
+
+/// A fault and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonError {
+    /// What is wrong.
+    pub fault: JsonFault,
+    /// Byte offset from the start of the text.
+    pub offset: usize,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in bytes, from 1.
+    pub column: usize,
+    /// The member or element being read, as in `query.fingerprint[2]`; empty at the top.
+    pub path: String,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at line {} column {}", self.fault, self.line, self.column)?;
+        if !self.path.is_empty() {
+            write!(f, ", in `{}`", self.path)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+/// Reads exactly one JSON value; white space may stand around it, nothing else.
+pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
+    if text.starts_with(b"\xef\xbb\xbf") {
+        return Err(locate(text, 0, JsonFault::ByteOrderMark, String::new()));
+    }
+    let text_str = match std::str::from_utf8(text) {
+        Ok(text) => text,
+        Err(error) => return Err(locate(text, error.valid_up_to(), JsonFault::Encoding, String::new())),
+    };
+    let mut parser = Parser { text: text_str, at: 0 };
+    let outcome = parser.document();
+    outcome.map_err(|(fault, path)| locate(text, parser.at, fault, path))
+}
+
+fn locate(text: &[u8], offset: usize, fault: JsonFault, path: String) -> JsonError {
+    let before = &text[..offset.min(text.len())];
+    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    let column = 1 + before.iter().rev().take_while(|byte| **byte != b'\n').count();
+    JsonError { fault, offset, line, column, path }
+}
+
+/// A fault with the path to it, built from the inside out while the recursion unwinds.
+type Fault = (JsonFault, String);
+
+fn prefixed(step: &str, (fault, path): Fault) -> Fault {
+    let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+    (fault, format!("{step}{dot}{path}"))
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn document(&mut self) -> Result<Json, Fault> {
+        self.white_space();
+        let value = self.value(0)?;
+        self.white_space();
+        if self.at < self.text.len() { Err(bare(JsonFault::Trailing)) } else { Ok(value) }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn white_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Json, Fault> {
+        match self.peek() {
+            None => Err(bare(JsonFault::Truncated)),
+            Some(b'{') if depth < MAX_DEPTH => self.object(depth + 1),
+            Some(b'[') if depth < MAX_DEPTH => self.array(depth + 1),
+            Some(b'{' | b'[') => Err(bare(JsonFault::TooDeep)),
+            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Json::Bool(true)),
+            Some(b'f') => self.word("false", Json::Bool(false)),
+            Some(b'n') => self.word("null", Json::Null),
+            Some(b'N' | b'I') => Err(bare(JsonFault::NotANumber)),
+            Some(_) => Err(bare(JsonFault::Syntax { expected: "a value" })),
+        }
+    }
+
+    fn word(&mut self, word: &'static str, value: Json) -> Result<Json, Fault> {
+        if self.text[self.at..].starts_with(word) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err(bare(JsonFault::Syntax { expected: "true, false or null" }))
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Json, Fault> {
+        self.at += 1;
+        let mut members: Vec<(String, Json)> = Vec::new();
+        let mut names = std::collections::HashSet::new();
+        self.white_space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Json::Object(members));
+        }
+        loop {
+            self.white_space();
+            let start = self.at;
+            if self.peek() != Some(b'"') {
+                return Err(self.expected("a key in double quotes"));
+            }
+            let name = self.string()?;
+            if !names.insert(name.clone()) {
+                self.at = start;
+                return Err(bare(JsonFault::DuplicateKey { name }));
+            }
+            self.white_space();
+            self.expect(b':', "`:`")?;
+            self.white_space();
+            let value = self.value(depth).map_err(|fault| prefixed(&name, fault))?;
+            members.push((name, value));
+            self.white_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(Json::Object(members));
+                }
+                _ => return Err(self.expected("`,` or `}`")),
+            }
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Json, Fault> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.white_space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Json::Array(items));
+        }
+        loop {
+            self.white_space();
+            let step = items.len();
+            items.push(self.value(depth).map_err(|fault| prefixed(&format!("[{step}]"), fault))?);
+            self.white_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(Json::Array(items));
+                }
+                _ => return Err(self.expected("`,` or `]`")),
+            }
+        }
+    }
+
+    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Fault> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(self.expected(expected))
+        }
+    }
+
+    fn expected(&self, expected: &'static str) -> Fault {
+        bare(if self.at >= self.text.len() { JsonFault::Truncated } else { JsonFault::Syntax { expected } })
+    }
+
+    fn string(&mut self) -> Result<String, Fault> {
+        self.at += 1;
+        let mut value = String::new();
+        loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
+            value.push_str(&self.text[self.at..self.at + plain]);
+            self.at += plain;
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(value);
+                }
+                Some(b'\\') => value.push(self.escape()?),
+                Some(_) => return Err(bare(JsonFault::ControlCharacter)),
+                None => return Err(bare(JsonFault::Truncated)),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, Fault> {
+        self.at += 1;
+        let simple = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at += 1;
+                return self.unicode_escape();
+            }
+            _ => return Err(self.expected("an escape")),
+        };
+        self.at += 1;
+        Ok(simple)
+    }
+
+    fn unicode_escape(&mut self) -> Result<char, Fault> {
+        let start = self.at;
+        let high = self.four_hex()?;
+        let code = if (0xd800..0xdc00).contains(&high) && self.text[self.at..].starts_with("\\u") {
+            self.at += 2;
+            let low = self.four_hex()?;
+            if (0xdc00..0xe000).contains(&low) { 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) } else { high }
+        } else {
+            high
+        };
+        char::from_u32(code).ok_or_else(|| {
+            self.at = start;
+            bare(JsonFault::LoneSurrogate)
+        })
+    }
+
+    fn four_hex(&mut self) -> Result<u32, Fault> {
+        let digits = self.text.as_bytes().get(self.at..self.at + 4);
+        let code = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit)).and_then(|digits| {
+            std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok())
+        });
+        let code = code.ok_or_else(|| self.expected("four hexadecimal digits"))?;
+        self.at += 4;
+        Ok(code)
+    }
+
+    fn number(&mut self) -> Result<Json, Fault> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            Some(b'I' | b'N') => return Err(bare(JsonFault::NotANumber)),
+            _ => return Err(self.expected("a digit")),
+        }
+        if matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(bare(JsonFault::Syntax { expected: "a number without leading zeros" }));
+        }
+        let mut integer = true;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            integer = false;
+            self.some_digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            integer = false;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.some_digits()?;
+        }
+        let literal = &self.text[start..self.at];
+        let value = if integer { integer_value(literal) } else { float_value(literal) };
+        value.map_err(|fault| {
+            self.at = start;
+            bare(fault)
+        })
+    }
+
+    fn digits(&mut self) {
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+    }
+
+    fn some_digits(&mut self) -> Result<(), Fault> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(self.expected("a digit"));
+        }
+        self.digits();
+        Ok(())
+    }
+}
+
+fn bare(fault: JsonFault) -> Fault {
+    (fault, String::new())
+}
+
+fn integer_value(literal: &str) -> Result<Json, JsonFault> {
+    // Parsing an i128 refuses what does not fit, in time linear in the literal.
+    let value: i128 = literal.parse().map_err(|_| JsonFault::IntegerRange)?;
+    if value < i128::from(i64::MIN) || value > i128::from(u64::MAX) {
+        return Err(JsonFault::IntegerRange);
+    }
+    Ok(Json::Integer(value))
+}
+
+fn float_value(literal: &str) -> Result<Json, JsonFault> {
+    match literal.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(Json::Float(value)),
+        _ => Err(JsonFault::FloatRange),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> JsonFault {
+        parse(text.as_bytes()).unwrap_err().fault
+    }
+
+    #[test]
+    fn integers_and_floats_stay_apart() {
+        assert_eq!(parse(b"-0"), Ok(Json::Integer(0)));
+        assert!(matches!(parse(b"-0.0"), Ok(Json::Float(value)) if value.is_sign_negative()));
+        assert_eq!(parse(b"1e2"), Ok(Json::Float(100.0)));
+        assert_eq!(parse(b"18446744073709551615"), Ok(Json::Integer(u64::MAX.into())));
+        assert_eq!(fault("18446744073709551616"), JsonFault::IntegerRange);
+        assert_eq!(fault("-9223372036854775809"), JsonFault::IntegerRange);
+    }
+
+    #[test]
+    fn hostile_texts_are_refused_by_name() {
+        assert_eq!(fault("1e400"), JsonFault::FloatRange);
+        assert_eq!(fault("NaN"), JsonFault::NotANumber);
+        assert_eq!(fault("-Infinity"), JsonFault::NotANumber);
+        assert_eq!(fault(r#"{"a":1,"a":2}"#), JsonFault::DuplicateKey { name: "a".to_owned() });
+        assert_eq!(fault(r#"{"a":1,"\u0061":2}"#), JsonFault::DuplicateKey { name: "a".to_owned() });
+        assert_eq!(fault(r#""\ud800""#), JsonFault::LoneSurrogate);
+        assert_eq!(fault(r#""\ud800\u0041""#), JsonFault::LoneSurrogate);
+        assert_eq!(fault("\"a\u{1}\""), JsonFault::ControlCharacter);
+        assert_eq!(fault("\u{feff}{}"), JsonFault::ByteOrderMark);
+        assert_eq!(fault("{} {}"), JsonFault::Trailing);
+        assert_eq!(fault("[1,"), JsonFault::Truncated);
+        assert_eq!(fault(&"[".repeat(100_000)), JsonFault::TooDeep);
+        assert_eq!(parse(b"\"\xff\"").unwrap_err().fault, JsonFault::Encoding);
+        for text in ["01", "+1", "1.", ".5", "1e", "tru", "'a'", "[1,]", "{\"a\":1,}", "{a:1}", ""] {
+            assert!(parse(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_its_place() {
+        let error = parse(b"{\"query\":\n {\"x\": [0, 1e999]}}").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the number is beyond the range of a double at line 2 column 11, in `query.x[1]`"
+        );
+    }
+
+    #[test]
+    fn the_deepest_allowed_value_is_read() {
+        let text = format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+        assert!(parse(text.as_bytes()).is_ok());
+    }
+}

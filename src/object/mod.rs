@@ -1,0 +1,13 @@
+//! Bytes: digests and typed ids, strict JSON, canonical JSON (RFC 8785), and line-by-line records.
+//!
+//! Nothing here touches a file, a clock, the environment or the network.
+
+mod canonical;
+mod digest;
+mod json;
+mod record;
+
+pub use canonical::{CanonicalError, MAX_SAFE_INTEGER, encode, encode_json, parse_canonical};
+pub use digest::{DigestError, ObjectId, ReceiptId, Sha256};
+pub use json::{Json, JsonError, JsonFault, MAX_DEPTH, parse};
+pub use record::{FieldError, Fields, Line, LineReader, MAX_LINE_BYTES, MAX_RECORDS, RecordError, parse_line};
