@@ -169,7 +169,12 @@ type Fault = (JsonFault, String);
 
 fn prefixed(step: &str, (fault, path): Fault) -> Fault {
     let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-    (fault, format!("{step}{dot}{path}"))
+    (fault, format!("{}{dot}{path}", shortened(step)))
+}
+
+/// A hostile name must not make a message as long as itself.
+fn shortened(name: &str) -> String {
+    name.chars().take(64).collect()
 }
 
 struct Parser<'a> {
@@ -238,7 +243,7 @@ impl Parser<'_> {
             let name = self.string()?;
             if !names.insert(name.clone()) {
                 self.at = start;
-                return Err(bare(JsonFault::DuplicateKey { name }));
+                return Err(bare(JsonFault::DuplicateKey { name: shortened(&name) }));
             }
             self.white_space();
             self.expect(b':', "`:`")?;
@@ -475,7 +480,7 @@ mod tests {
         let error = parse(b"{\"query\":\n {\"x\": [0, 1e999]}}").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the number is beyond the range of a double at line 2 column 11, in `query.x[1]`"
+            "the number is beyond the range of a double at line 2 column 12, in `query.x[1]`"
         );
     }
 

@@ -242,7 +242,10 @@ impl<'a> Fields<'a> {
     pub fn finish(self) -> Result<(), FieldError> {
         match self.members.iter().flatten().next() {
             None => Ok(()),
-            Some((name, _)) => Err(FieldError::new(self.name_of(name), "is not a known field")),
+            Some((name, _)) => {
+                let shortened: String = name.chars().take(64).collect();
+                Err(FieldError::new(self.name_of(&shortened), "is not a known field"))
+            }
         }
     }
 

@@ -7,7 +7,14 @@ const MAX_LINES: usize = 600;
 /// Floors 0 to 3 but for `store`: pure. Time, randomness and bytes are arguments.
 const NOT_PURE: [&str; 6] = ["store", "ledger", "index", "import", "verify", "report"];
 const IMPURE: [&str; 9] = [
-    "std::fs", "std::net", "std::env", "std::process", "SystemTime", "Instant::now", "std::thread::sleep", "OsRng",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "SystemTime",
+    "Instant::now",
+    "std::thread::sleep",
+    "OsRng",
     "now_utc",
 ];
 /// One door per outside crate: the crate and the only place that may name it.
@@ -79,9 +86,8 @@ fn used_modules(text: &str) -> Vec<String> {
             Some(group) => group.split('}').next().unwrap_or_default().to_owned(),
             None => after.to_owned(),
         };
-        let first = |item: &str| -> String {
-            item.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
-        };
+        let first =
+            |item: &str| -> String { item.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
         if after.starts_with('{') {
             used.extend(names.split(',').map(first));
         } else {
@@ -125,7 +131,10 @@ fn every_outside_crate_has_one_door() {
         let text = shipped(&text);
         for (name, door) in DOORS {
             let named = text.contains(&format!("{name}::")) || text.contains(&format!("use {name}"));
-            assert!(!named || file.starts_with(door) || file == "src/main.rs", "{file} names {name}, whose door is {door}");
+            assert!(
+                !named || file.starts_with(door) || file == "src/main.rs",
+                "{file} names {name}, whose door is {door}"
+            );
         }
     }
 }
@@ -136,7 +145,10 @@ fn files_are_short_and_say_what_they_are() {
         for (file, text) in sources(&root().join(dir)) {
             assert!(text.starts_with("//!"), "{file} begins with //!");
             let lines = text.lines().take_while(|line| line.trim_start() != "#[cfg(test)]").count();
-            assert!(dir != "src" || lines <= MAX_LINES, "{file} has {lines} lines before its tests, at most {MAX_LINES}");
+            assert!(
+                dir != "src" || lines <= MAX_LINES,
+                "{file} has {lines} lines before its tests, at most {MAX_LINES}"
+            );
             let stem = Path::new(&file).file_stem().unwrap().to_str().unwrap().to_owned();
             assert!(!VAGUE.contains(&stem.as_str()), "{file}: name it after the one thing that it is");
         }
@@ -145,7 +157,8 @@ fn files_are_short_and_say_what_they_are() {
 
 #[test]
 fn nothing_is_left_undone_or_skipped() {
-    let banned = [["to", "do!("].concat(), ["un", "implemented!("].concat(), ["#[ig", "nore"].concat(), ["FIX", "ME"].concat()];
+    let banned =
+        [["to", "do!("].concat(), ["un", "implemented!("].concat(), ["#[ig", "nore"].concat(), ["FIX", "ME"].concat()];
     for dir in ["src", "tests"] {
         for (file, text) in sources(&root().join(dir)) {
             for word in &banned {
