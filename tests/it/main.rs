@@ -2,4 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod conformance_merkle;
+mod property_merkle;
 mod tidy;
