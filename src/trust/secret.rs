@@ -1,0 +1,174 @@
+//! Whoever can sign: the `Signer` trait, and the private key held in memory.
+
+use std::fmt;
+
+use ed25519_dalek::{Signer as _, SigningKey};
+use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey, KeypairData};
+use ssh_key::{Cipher, Kdf, LineEnding, PrivateKey};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{PublicKey, Signature, TrustError};
+
+/// bcrypt rounds of a key encrypted here: what `ssh-keygen` does by default since OpenSSH 9.4.
+const ROUNDS: u32 = 24;
+/// The most bcrypt rounds done to open a key: about half a minute.
+const MOST_ROUNDS: u32 = 4_096;
+/// The longest private key text read, in bytes: several times the largest RSA key, so that its kind can still be named.
+const MOST_TEXT: usize = 65_536;
+const MOST_COMMENT: usize = 256;
+
+/// A holder of one private key: a file in memory, or an agent that never shows it.
+pub trait Signer {
+    /// The public half.
+    fn public(&self) -> &PublicKey;
+
+    /// Signs the message (pure Ed25519, RFC 8032, section 5.1.6). What is returned has been verified.
+    ///
+    /// # Errors
+    /// [`TrustError::FaultySignature`] when what was made does not verify; for an agent also its own refusals.
+    fn sign(&self, message: &[u8]) -> Result<Signature, TrustError>;
+}
+
+/// How to encrypt a private key file. The salt is 16 bytes of fresh randomness, never used before.
+#[derive(Clone, Copy)]
+pub struct Encryption<'a> {
+    /// The passphrase, not empty.
+    pub passphrase: &'a str,
+    /// Salt of the key derivation.
+    pub salt: [u8; 16],
+}
+
+/// An Ed25519 private key in memory, wiped when dropped and never shown by `Debug`.
+pub struct SecretKey {
+    signing: SigningKey,
+    public: PublicKey,
+}
+
+impl SecretKey {
+    /// The key with this seed (RFC 8032, section 5.1.5): 32 bytes of fresh randomness, or of a test.
+    pub fn generate(mut seed: [u8; 32]) -> Self {
+        let signing = SigningKey::from_bytes(&seed);
+        seed.zeroize();
+        Self { public: PublicKey::of(&signing), signing }
+    }
+
+    /// Whether [`SecretKey::from_openssh`] needs a passphrase for this text.
+    ///
+    /// # Errors
+    /// As [`SecretKey::from_openssh`] for text that no passphrase would make readable.
+    pub fn needs_passphrase(text: &str) -> Result<bool, TrustError> {
+        Ok(read(text)?.is_encrypted())
+    }
+
+    /// Reads an OpenSSH private key file's text. The passphrase is ignored for a key that is not encrypted.
+    ///
+    /// # Errors
+    /// [`TrustError::PrivateKeyText`] for other text, [`TrustError::KeyKind`] for another kind of key,
+    /// [`TrustError::PassphraseMissing`], [`TrustError::PassphraseWrong`], [`TrustError::TooManyRounds`], and
+    /// [`TrustError::DamagedPrivateKey`] where the content is cut short or contradicts itself.
+    pub fn from_openssh(text: &str, passphrase: Option<&str>) -> Result<Self, TrustError> {
+        let mut key = read(text)?;
+        if key.is_encrypted() {
+            key = open(&key, passphrase.ok_or(TrustError::PassphraseMissing)?)?;
+        }
+        let pair = key.key_data().ed25519().ok_or(TrustError::DamagedPrivateKey { source: None })?;
+        let secret = Self::generate(pair.private.to_bytes());
+        if secret.public.raw() != &pair.public.0 {
+            return Err(TrustError::DamagedPrivateKey { source: None });
+        }
+        Ok(secret)
+    }
+
+    /// The OpenSSH private key file's text with line feeds, encrypted (bcrypt, AES-256-CTR) where asked.
+    ///
+    /// # Errors
+    /// [`TrustError::KeyComment`], [`TrustError::PassphraseEmpty`].
+    pub fn to_openssh(
+        &self,
+        comment: &str,
+        encryption: Option<Encryption<'_>>,
+    ) -> Result<Zeroizing<String>, TrustError> {
+        if comment.len() > MOST_COMMENT || comment.chars().any(char::is_control) {
+            return Err(TrustError::KeyComment);
+        }
+        let pair = Ed25519Keypair::from(Ed25519PrivateKey::from_bytes(self.signing.as_bytes()));
+        let mut key = PrivateKey::new(KeypairData::Ed25519(pair), comment).map_err(damaged)?;
+        if let Some(Encryption { passphrase, salt }) = encryption {
+            if passphrase.is_empty() {
+                return Err(TrustError::PassphraseEmpty);
+            }
+            // Compared with itself after decryption; like the salt it needs no secrecy.
+            let check = u32::from_be_bytes([salt[0], salt[1], salt[2], salt[3]]);
+            let kdf = Kdf::Bcrypt { salt: salt.to_vec(), rounds: ROUNDS };
+            key = key.encrypt_with(Cipher::Aes256Ctr, kdf, check, passphrase).map_err(damaged)?;
+        }
+        key.to_openssh(LineEnding::LF).map_err(damaged)
+    }
+}
+
+impl Signer for SecretKey {
+    fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Signature, TrustError> {
+        checked(&self.public, message, Signature(self.signing.sign(message).to_bytes()))
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey(of {})", self.public)
+    }
+}
+
+/// Hands out a signature only if it verifies: a bit flipped while signing can give the private key away.
+pub(super) fn checked(key: &PublicKey, message: &[u8], signature: Signature) -> Result<Signature, TrustError> {
+    match key.verify(message, &signature) {
+        Ok(()) => Ok(signature),
+        Err(_) => Err(TrustError::FaultySignature { key: key.fingerprint() }),
+    }
+}
+
+fn damaged(error: ssh_key::Error) -> TrustError {
+    TrustError::DamagedPrivateKey { source: Some(error) }
+}
+
+fn read(text: &str) -> Result<PrivateKey, TrustError> {
+    let refused = |reason| Err(TrustError::PrivateKeyText { reason });
+    let text = text.trim();
+    if text.len() > MOST_TEXT {
+        return refused("longer than any key");
+    }
+    if text.starts_with("ssh-") || text.starts_with("ecdsa-") || text.starts_with("sk-") {
+        return refused("this is a public key; the private one is in the file without `.pub`");
+    }
+    if !text.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----") {
+        return match text.starts_with("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
+            true => refused("a private key in another format; make an OpenSSH one with `ssh-keygen -t ed25519`"),
+            false => refused("it begins with `-----BEGIN OPENSSH PRIVATE KEY-----`"),
+        };
+    }
+    let key = PrivateKey::from_openssh(text.replace("\r\n", "\n")).map_err(damaged)?;
+    match key.algorithm() {
+        ssh_key::Algorithm::Ed25519 => Ok(key),
+        other => Err(TrustError::KeyKind { kind: other.as_str().to_owned() }),
+    }
+}
+
+fn open(key: &PrivateKey, passphrase: &str) -> Result<PrivateKey, TrustError> {
+    match key.kdf() {
+        Kdf::Bcrypt { rounds, .. } if *rounds > MOST_ROUNDS => {
+            return Err(TrustError::TooManyRounds { rounds: *rounds, most: MOST_ROUNDS });
+        }
+        Kdf::Bcrypt { .. } => {}
+        _ => return Err(TrustError::DamagedPrivateKey { source: None }),
+    }
+    if passphrase.is_empty() {
+        return Err(TrustError::PassphraseWrong);
+    }
+    key.decrypt(passphrase).map_err(|error| match error {
+        ssh_key::Error::Crypto => TrustError::PassphraseWrong,
+        other => damaged(other),
+    })
+}
