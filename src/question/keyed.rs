@@ -1,0 +1,147 @@
+//! Records of one file, and records joined to the questions they belong to, in order or by `id`.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+
+use super::set::QuestionSet;
+use crate::object::{FieldError, Json, LineReader, MAX_RECORDS, RecordError, parse_line};
+
+/// How many names a message lists before it counts the rest.
+const NAMED: usize = 10;
+
+/// Reads one record a line. At least one and at most [`MAX_RECORDS`]; `what` names them in messages.
+pub(super) fn read<T>(
+    file: &str,
+    input: impl BufRead,
+    what: &str,
+    parse: impl Fn(&Json) -> Result<T, FieldError>,
+) -> Result<Vec<T>, RecordError> {
+    read_at_most(MAX_RECORDS, file, input, what, parse)
+}
+
+fn read_at_most<T>(
+    limit: usize,
+    file: &str,
+    input: impl BufRead,
+    what: &str,
+    parse: impl Fn(&Json) -> Result<T, FieldError>,
+) -> Result<Vec<T>, RecordError> {
+    let mut reader = LineReader::new(file, input);
+    let mut records = Vec::new();
+    while let Some(line) = reader.next_line()? {
+        if records.len() == limit {
+            let reason = format!("the file holds more than {limit} {what}");
+            return Err(RecordError::new(file, line.number, FieldError::new("", reason)));
+        }
+        let json = parse_line(file, line)?;
+        records.push(parse(&json).map_err(|error| RecordError::new(file, line.number, error))?);
+    }
+    if records.is_empty() {
+        return Err(RecordError::whole(file, format!("holds no {what}")));
+    }
+    Ok(records)
+}
+
+/// Refuses the second record with the same id, naming the line of both.
+pub(super) fn refuse_duplicate_ids<'a>(
+    file: &str,
+    ids: impl Iterator<Item = Option<&'a str>>,
+) -> Result<(), RecordError> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for (at, id) in ids.enumerate() {
+        let Some(id) = id else { continue };
+        if let Some(first) = seen.insert(id, at + 1) {
+            let reason = format!("`{id}` is already the id of line {first}");
+            return Err(RecordError::new(file, at + 1, FieldError::new("id", reason)));
+        }
+    }
+    Ok(())
+}
+
+/// A record that may say by id which question it belongs to.
+pub(super) trait Keyed {
+    /// What messages call such a record.
+    const NAME: &'static str;
+    /// The id of the question.
+    fn id(&self) -> Option<&str>;
+}
+
+/// Refuses ids on some of the records only, and an id that occurs twice.
+pub(super) fn refuse_partial_ids<T: Keyed>(file: &str, records: &[T]) -> Result<(), RecordError> {
+    let by_id = records.first().is_some_and(|record| record.id().is_some());
+    if let Some(at) = records.iter().position(|record| record.id().is_some() != by_id) {
+        let reason = if by_id { "is missing; line 1 has one, so all must" } else { "line 1 has none, so none may" };
+        return Err(RecordError::new(file, at + 1, FieldError::new("id", reason)));
+    }
+    refuse_duplicate_ids(file, records.iter().map(Keyed::id))
+}
+
+/// The records in the order of the questions: as they stand when they have no ids, else by id. Exactly one a question.
+pub(super) fn join<T: Keyed>(file: &str, records: Vec<T>, questions: &QuestionSet) -> Result<Vec<T>, RecordError> {
+    if records.iter().all(|record| record.id().is_none()) {
+        return join_in_order(file, records, questions);
+    }
+    let mut wanted: HashMap<&str, usize> = HashMap::with_capacity(questions.len());
+    for (at, question) in questions.iter().enumerate() {
+        let id = question.id().ok_or_else(|| {
+            let reason = format!("the {}s of {file} are joined by id, so every question needs one", T::NAME);
+            RecordError::new(questions.file(), at + 1, FieldError::new("id", reason))
+        })?;
+        wanted.insert(id, at);
+    }
+    let mut joined: Vec<Option<T>> = (0..questions.len()).map(|_| None).collect();
+    for (at, record) in records.into_iter().enumerate() {
+        let slot = record.id().and_then(|id| wanted.get(id)).and_then(|at| joined.get_mut(*at));
+        let Some(slot) = slot else {
+            let reason = format!("no question has the id `{}`", record.id().unwrap_or_default());
+            return Err(RecordError::new(file, at + 1, FieldError::new("id", reason)));
+        };
+        *slot = Some(record);
+    }
+    let missing: Vec<_> = questions.iter().zip(&joined).filter(|(_, slot)| slot.is_none()).collect();
+    if !missing.is_empty() {
+        let ids: Vec<_> = missing.iter().filter_map(|(question, _)| question.id()).collect();
+        return Err(RecordError::whole(file, format!("has no {} for {}", T::NAME, listed(&ids))));
+    }
+    Ok(joined.into_iter().flatten().collect())
+}
+
+fn join_in_order<T: Keyed>(file: &str, records: Vec<T>, questions: &QuestionSet) -> Result<Vec<T>, RecordError> {
+    if records.len() == questions.len() {
+        return Ok(records);
+    }
+    let reason = format!(
+        "holds {} {}s without ids for the {} questions of {}",
+        records.len(),
+        T::NAME,
+        questions.len(),
+        questions.file()
+    );
+    Err(RecordError::whole(file, reason))
+}
+
+fn listed(ids: &[&str]) -> String {
+    let mut text = ids.iter().take(NAMED).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+    if ids.len() > NAMED {
+        text.push_str(&format!(" and {} more", ids.len() - NAMED));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_records_than_the_limit_are_refused_at_the_line() {
+        let read = |limit| read_at_most(limit, "q.jsonl", &b"1\n2\n3\n"[..], "questions", |json| Ok(json.clone()));
+        assert_eq!(read(3).unwrap().len(), 3);
+        assert_eq!(read(2).unwrap_err().to_string(), "q.jsonl:3: the file holds more than 2 questions");
+    }
+
+    #[test]
+    fn long_lists_of_names_are_cut() {
+        assert_eq!(listed(&["a", "b"]), "`a`, `b`");
+        assert!(listed(&["x"; 12]).ends_with("`x` and 2 more"));
+    }
+}
