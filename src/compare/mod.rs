@@ -1,1 +1,203 @@
-//! placeholder
+//! Two rounds side by side: the regression report, the axes, the questions that flipped, what chance explains of it, and,
+//! where the rounds cannot be compared, what differs.
+//!
+//! [`Comparison`] serializes to the `compare.v1` document. `regressed`, `reasons` and `comparable` are exactly what
+//! [`detect_regression`](crate::scorecard::detect_regression) says; everything else explains it and overrules nothing.
+
+mod difference;
+mod flips;
+mod significance;
+
+use serde::Serialize;
+
+use crate::scorecard::{RegressionReport, Scorecard, Tolerance, detect_regression};
+use crate::stats::StatsError;
+
+pub use difference::{Difference, LISTED, NameList, QuestionChanges, Questions, Sides};
+pub use flips::{Flips, PairedQuestion};
+pub use significance::{OneRound, RoundDifference, Significance};
+
+/// Evidence that does not belong to the scorecards it was handed in with.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// Another number of answered questions than the cards have cases.
+    #[error("{questions} answered questions for scorecards of {n} cases")]
+    QuestionCount {
+        /// How many answered questions there are.
+        questions: u64,
+        /// How many cases the cards have.
+        n: u64,
+    },
+    /// The answers give another quality than the card says.
+    #[error("the answers of the {side} round give quality {answers}, its scorecard says {card}")]
+    Quality {
+        /// Which round.
+        side: Sides,
+        /// The quality the answers give.
+        answers: f64,
+        /// The quality the card claims.
+        card: f64,
+    },
+    /// Too many questions, or counts that describe none.
+    #[error("no statistics over these questions")]
+    Statistics(#[from] StatsError),
+}
+
+/// One of the two rounds: its scorecard and what is known of where it came from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Round {
+    /// What the user called it: a revision or a file.
+    pub name: String,
+    /// The receipt it stands in, if it comes from a ledger.
+    pub receipt: Option<String>,
+    /// The scorer's identity, as in `substring/v2`, where it is known.
+    pub scorer: Option<String>,
+    /// The numbers.
+    pub scorecard: Scorecard,
+}
+
+/// One axis, side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Axis {
+    /// In the base round.
+    pub base: f64,
+    /// In the current round.
+    pub current: f64,
+    /// Current less base.
+    pub delta: f64,
+    /// Beyond the tolerance in the bad direction; `None` where the rounds cannot be compared.
+    pub worse: Option<bool>,
+}
+
+/// The case counts, side by side. More cases are neither better nor worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CaseCounts {
+    /// In the base round.
+    pub base: u64,
+    /// In the current round.
+    pub current: u64,
+    /// Current less base.
+    pub delta: i64,
+}
+
+/// The axes of a scorecard.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Axes {
+    /// More is better.
+    pub quality: Axis,
+    /// More is better.
+    pub grounded_fraction: Axis,
+    /// Less is better.
+    pub realized_cost: Axis,
+    /// The case counts.
+    pub n: CaseCounts,
+}
+
+/// What two rounds have to say about each other: the `compare.v1` document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    schema: &'static str,
+    /// The round compared against.
+    pub base: Round,
+    /// The round compared.
+    pub current: Round,
+    /// How much worse an axis may be without counting.
+    pub tolerance: Tolerance,
+    /// The verdict, its members at the top of the document.
+    #[serde(flatten)]
+    pub report: RegressionReport,
+    /// The axes side by side.
+    pub axes: Axes,
+    /// What differs, in a fixed order; empty where the rounds are comparable.
+    pub differences: Vec<Difference>,
+    /// The questions that flipped, where the answers of both rounds are held and the rounds are comparable.
+    pub flips: Option<Flips>,
+    /// What chance explains of the flips; there whenever they are.
+    pub statistics: Option<Significance>,
+}
+
+/// What a comparison rests on besides the two cards.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// Which question sets are held, and what differs between them.
+    pub questions: &'a Questions,
+    /// The questions both rounds answered, in the order of the set, where both rounds' answers are held.
+    pub answered: Option<&'a [PairedQuestion<'a>]>,
+    /// How many rounds, the current one included, have been measured on this question set, where that is known.
+    pub looks: Option<u64>,
+}
+
+impl Evidence<'_> {
+    /// Nothing but the cards.
+    pub const NONE: Evidence<'static> =
+        Evidence { questions: &Questions::NotHeld(Sides::Both), answered: None, looks: None };
+}
+
+impl Comparison {
+    /// Compares two rounds. Answers are looked at only where the cards are comparable, and must then give them.
+    pub fn of(base: Round, current: Round, tolerance: Tolerance, evidence: Evidence<'_>) -> Result<Self, CompareError> {
+        let report = detect_regression(&base.scorecard, &current.scorecard, tolerance);
+        let axes = axes(&base.scorecard, &current.scorecard, tolerance, report.comparable);
+        let differences =
+            if report.comparable { Vec::new() } else { difference::between(&base, &current, evidence.questions) };
+        let answered = evidence.answered.filter(|_| report.comparable);
+        if let Some(answered) = answered {
+            belongs(answered, &base.scorecard, &current.scorecard)?;
+        }
+        let flips = answered.map(Flips::of);
+        let statistics = answered.map(|answered| Significance::of(answered, evidence.looks)).transpose()?;
+        Ok(Self { schema: "compare.v1", base, current, tolerance, report, axes, differences, flips, statistics })
+    }
+
+    /// Whether a question that must pass fails in the current round. mixle's verdict does not know such questions.
+    pub fn must_pass_failing(&self) -> bool {
+        self.flips.as_ref().is_some_and(|flips| !flips.must_pass_failing.is_empty())
+    }
+}
+
+fn axes(base: &Scorecard, current: &Scorecard, tolerance: Tolerance, comparable: bool) -> Axes {
+    let axis = |value: fn(&Scorecard) -> f64, worse: fn(Tolerance, f64, f64) -> bool| {
+        let (base, current) = (value(base), value(current));
+        Axis { base, current, delta: current - base, worse: comparable.then(|| worse(tolerance, base, current)) }
+    };
+    Axes {
+        quality: axis(Scorecard::quality, Tolerance::fell),
+        grounded_fraction: axis(Scorecard::grounded_fraction, Tolerance::fell),
+        realized_cost: axis(Scorecard::realized_cost, Tolerance::rose),
+        n: CaseCounts {
+            base: base.n(),
+            current: current.n(),
+            delta: current.n().cast_signed() - base.n().cast_signed(),
+        },
+    }
+}
+
+/// Refuses answers that do not give the quality of the cards: statistics over them would be about something else.
+fn belongs(answered: &[PairedQuestion<'_>], base: &Scorecard, current: &Scorecard) -> Result<(), CompareError> {
+    let questions = answered.len() as u64;
+    if questions != current.n() {
+        return Err(CompareError::QuestionCount { questions, n: current.n() });
+    }
+    gives(Sides::Base, answered, |question| question.base, base)?;
+    gives(Sides::Current, answered, |question| question.current, current)
+}
+
+fn gives(
+    side: Sides,
+    answered: &[PairedQuestion<'_>],
+    correct: impl Fn(&PairedQuestion<'_>) -> bool,
+    card: &Scorecard,
+) -> Result<(), CompareError> {
+    let right = answered.iter().filter(|question| correct(question)).count();
+    #[allow(clippy::cast_precision_loss)] // far below 2^53
+    let answers = if answered.is_empty() { 0.0 } else { right as f64 / answered.len() as f64 };
+    // Both are the same division of the same counts, so they are the same double or not the same evidence.
+    if answers.to_bits() == card.quality().to_bits() {
+        return Ok(());
+    }
+    Err(CompareError::Quality { side, answers, card: card.quality() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ pub use regression::{DEFAULT_TOLERANCE, RegressionReport, Tolerance, detect_regr
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ScorecardError {
     /// A number that measures nothing: not finite, or outside its range.
-    #[error("`{field}` must be finite and {range}, not {value}")]
+    #[error("`{field}` must be finite and {range}, not {value:?}")]
     Metric {
         /// The member, as in `quality`.
         field: &'static str,
@@ -33,7 +33,7 @@ pub enum ScorecardError {
         n: u64,
     },
     /// A tolerance that would decide nothing.
-    #[error("the tolerance must be finite and not negative, not {tolerance}")]
+    #[error("the tolerance must be finite and not negative, not {tolerance:?}")]
     Tolerance {
         /// What it was.
         tolerance: f64,
@@ -44,11 +44,11 @@ impl From<ScorecardError> for FieldError {
     fn from(error: ScorecardError) -> Self {
         match error {
             ScorecardError::Metric { field, range, value } => {
-                Self::new(field, format!("must be finite and {range}, not {value}"))
+                Self::new(field, format!("must be finite and {range}, not {value:?}"))
             }
             ScorecardError::CaseCount { n } => Self::new("n", format!("must be at most 2^53 - 1, not {n}")),
             ScorecardError::Tolerance { tolerance } => {
-                Self::new("tolerance", format!("must be finite and not negative, not {tolerance}"))
+                Self::new("tolerance", format!("must be finite and not negative, not {tolerance:?}"))
             }
         }
     }
@@ -212,12 +212,12 @@ mod tests {
     fn what_is_no_measurement_is_refused_by_field() {
         for (from, to, message) in [
             (":0.75", ":1.0001", "field `quality`: must be finite and between 0 and 1, not 1.0001"),
-            (":0.75", ":-1e-300", "field `quality`: must be finite and between 0 and 1, not -0.000"),
+            (":0.75", ":-1e-300", "field `quality`: must be finite and between 0 and 1, not -1e-300"),
             (":0.75", ":true", "field `quality`: must be a number, not a boolean"),
             (":0.75", ":\"0.75\"", "field `quality`: must be a number, not a string"),
             (":0.75", ":null", "field `quality`: must be a number, not null"),
-            (":1,", ":2,", "field `grounded_fraction`: must be finite and between 0 and 1, not 2"),
-            (":3", ":-3", "field `realized_cost`: must be finite and not negative, not -3"),
+            (":1,", ":2,", "field `grounded_fraction`: must be finite and between 0 and 1, not 2.0"),
+            (":3", ":-3", "field `realized_cost`: must be finite and not negative, not -3.0"),
             (":24", ":24.0", "field `n`: must be an integer, not a decimal number"),
             (":24", ":true", "field `n`: must be an integer, not a boolean"),
             (":24", ":-1", "field `n`: must not be negative, not -1"),

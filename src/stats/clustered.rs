@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(clustered.clusters, 5);
         // With every cluster of size one, G/(G-1) is n/(n-1): the sample variance.
         assert!((clustered.difference.corrected - paired.standard_error().unwrap()).abs() < 1e-15);
-        assert!((clustered.base.corrected - paired.base().unwrap().standard_error().unwrap()).abs() < 1e-15);
+        assert!((clustered.base.corrected - paired.base().standard_error().unwrap()).abs() < 1e-15);
     }
 
     #[test]

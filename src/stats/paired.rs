@@ -57,13 +57,13 @@ impl PairedCounts {
     }
 
     /// The share right in the base round.
-    pub fn base(self) -> Result<Proportion, StatsError> {
-        Proportion::new(self.n11 + self.n10, self.total())
+    pub fn base(self) -> Proportion {
+        Proportion::part_of(self.n11 + self.n10, self.n01 + self.n00)
     }
 
     /// The share right in the current round.
-    pub fn current(self) -> Result<Proportion, StatsError> {
-        Proportion::new(self.n11 + self.n01, self.total())
+    pub fn current(self) -> Proportion {
+        Proportion::part_of(self.n11 + self.n01, self.n10 + self.n00)
     }
 
     /// `p(current) − p(base)`, in `[-1, 1]`; `None` of nothing.
@@ -88,8 +88,8 @@ impl PairedCounts {
     ///
     /// Kept to show what pairing saves. It is not valid here: the questions are the same.
     pub fn unpaired_standard_error(self) -> Option<f64> {
-        let base = self.base().ok()?.standard_error()?;
-        let current = self.current().ok()?.standard_error()?;
+        let base = self.base().standard_error()?;
+        let current = self.current().standard_error()?;
         Some((base * base + current * current).sqrt())
     }
 
@@ -114,8 +114,8 @@ mod tests {
             [(true, true), (true, false), (true, false), (false, true), (false, false), (true, true), (true, true)];
         let counts = PairedCounts::count(pairs).unwrap();
         assert_eq!((counts.n11(), counts.n10(), counts.n01(), counts.n00()), (3, 2, 1, 1));
-        assert_eq!(counts.base(), Proportion::new(5, 7));
-        assert_eq!(counts.current(), Proportion::new(4, 7));
+        assert_eq!(Ok(counts.base()), Proportion::new(5, 7));
+        assert_eq!(Ok(counts.current()), Proportion::new(4, 7));
         assert_eq!(counts.difference(), Some(-1.0 / 7.0));
     }
 

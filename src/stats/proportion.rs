@@ -21,6 +21,11 @@ impl Proportion {
         Ok(Self { successes, total })
     }
 
+    /// `right` beside `wrong`, together at most [`MAX_PAIRS`].
+    pub(super) fn part_of(right: u64, wrong: u64) -> Self {
+        Self { successes: right, total: right + wrong }
+    }
+
     /// How many were right.
     pub fn successes(self) -> u64 {
         self.successes
