@@ -13,7 +13,6 @@ pub mod trust;
 pub mod store;
 
 // Floor 2: records.
-pub mod receipt;
 pub mod merkle;
 pub mod question;
 
@@ -22,6 +21,9 @@ pub mod stats;
 pub mod score;
 pub mod scorecard;
 pub mod compare;
+
+// What is signed states judgements, so it stands on them.
+pub mod receipt;
 
 // Floor 4: ledger.
 pub mod ledger;

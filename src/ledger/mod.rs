@@ -1,1 +1,203 @@
-//! placeholder
+//! A ledger: opening it, reading receipts that its checkpoint vouches for, and appending so that a crash leaves the old
+//! ledger or the new one.
+//!
+//! The commit order is `docs/format.md` section "Commit": evidence, staged bundles, compare-and-swap of the
+//! authoritative checkpoint, tiles and bundles, the published checkpoint.
+
+mod append;
+mod commit;
+mod config;
+mod fork;
+mod genesis;
+mod history;
+mod log;
+mod ratchet;
+mod snapshot;
+
+pub use append::{Appended, Draft, LogSigner};
+pub use config::{Config, Defaults, FORMAT};
+pub use fork::{ForkEvidence, ForkKind};
+pub use genesis::{Genesis, default_origin};
+pub use history::{History, Round};
+pub use log::LogIdentity;
+pub use ratchet::Ratchet;
+pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
+
+use std::path::PathBuf;
+
+use crate::merkle::MerkleError;
+use crate::object::{ReceiptId, RecordError};
+use crate::receipt::{EvidenceError, ReceiptError};
+use crate::store::{Name, Store, StoreError};
+use crate::trust::{Refusal, TrustError};
+
+/// Why a ledger cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// There is no ledger here.
+    #[error("there is no ledger here")]
+    Absent,
+    /// There is one already.
+    #[error("there is a ledger already")]
+    Present,
+    /// A ledger of a later format.
+    #[error("config.toml says format {found}, and this version reads format {FORMAT}")]
+    Format {
+        /// What it says.
+        found: i64,
+    },
+    /// The configuration cannot be read.
+    #[error("config.toml is not as it must be: {reason}")]
+    Config {
+        /// What is wrong, with its line.
+        reason: String,
+    },
+    /// The place where the ledger lives failed.
+    #[error("the ledger's files cannot be used")]
+    Store(#[from] StoreError),
+    /// Tiles, bundles or checkpoint are not what they must be.
+    #[error("the log is damaged")]
+    Log(#[from] MerkleError),
+    /// A file of the log is missing.
+    #[error("`{name}` is missing")]
+    Missing {
+        /// The name inside the ledger.
+        name: String,
+    },
+    /// The files of the log do not add up to the signed root.
+    #[error("the log's files do not add up to the signed root at size {size}")]
+    Root {
+        /// The checkpoint's size.
+        size: u64,
+    },
+    /// An entry of the log is not a receipt.
+    #[error("entry {index} of the log is not a receipt")]
+    Entry {
+        /// Its index.
+        index: u64,
+        /// Why.
+        #[source]
+        source: ReceiptError,
+    },
+    /// Receipt 0 must be the first trust statement.
+    #[error("receipt 0 is not a trust statement")]
+    NoTrust,
+    /// A receipt that another one names is not there.
+    #[error("there is no receipt {receipt} at index {index}")]
+    NoSuchReceipt {
+        /// Where it should be.
+        index: u64,
+        /// Its id.
+        receipt: ReceiptId,
+    },
+    /// Making a receipt failed.
+    #[error("cannot make the receipt")]
+    Receipt(#[from] ReceiptError),
+    /// The evidence list of a receipt is not one.
+    #[error("cannot list the evidence")]
+    Evidence(#[from] EvidenceError),
+    /// The trust statement cannot be made.
+    #[error("cannot state who is trusted")]
+    Trust(#[from] TrustError),
+    /// The signer may not do this.
+    #[error("{action} is not allowed")]
+    NotAllowed {
+        /// What was to be done, as in `appending to this ledger`.
+        action: &'static str,
+        /// Who, which rule, and what would satisfy it.
+        #[source]
+        refusal: Refusal,
+    },
+    /// The log key at hand is another one than the ledger's.
+    #[error("the log key at hand is {found}, and this ledger's log is signed with {wanted}")]
+    OtherLogKey {
+        /// The key at hand, as a C2SP verifier key.
+        found: String,
+        /// The ledger's.
+        wanted: String,
+    },
+    /// The log shrank or forked against what this machine saw.
+    #[error("{0}")]
+    Fork(Box<ForkEvidence>),
+    /// What this machine saw cannot be read or written.
+    #[error("cannot {action} `{path}`")]
+    Ratchet {
+        /// What was being done.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file that remembers what this machine saw is not one.
+    #[error("`{path}` does not hold a checkpoint of this log")]
+    RatchetDamaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another writer was faster, again and again.
+    #[error("another writer keeps changing the ledger")]
+    Contention,
+    /// Nothing to append.
+    #[error("there is nothing to append")]
+    Nothing,
+    /// A record of a batch is refused.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// An open ledger.
+pub struct Ledger {
+    store: Box<dyn Store>,
+    log: LogIdentity,
+    config: Config,
+}
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ledger").field("log", &self.log).field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Ledger {
+    /// Opens what is there. Reads the checkpoint and receipt 0; finishes or discards what a dead writer left behind
+    /// only where reading needs it.
+    pub fn open(store: Box<dyn Store>) -> Result<Self, LedgerError> {
+        let config = Config::read(store.as_ref())?;
+        let log = match LogIdentity::read(store.as_ref()) {
+            Ok(log) => log,
+            Err(first) => {
+                commit::finish_interrupted(store.as_ref(), first)?;
+                LogIdentity::read(store.as_ref())?
+            }
+        };
+        Ok(Self { store, log, config: config.unwrap_or_default() })
+    }
+
+    /// Where it lives.
+    pub fn store(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    /// Its configuration, which decides nothing.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The log's name and key, as receipt 0 states them.
+    pub fn log(&self) -> &LogIdentity {
+        &self.log
+    }
+
+    /// The ledger as its published checkpoint has it.
+    pub fn snapshot(&self) -> Result<Snapshot<'_>, LedgerError> {
+        let (checkpoint, note) = self.log.published(self.store.as_ref())?;
+        Ok(Snapshot::new(self.store.as_ref(), checkpoint, note))
+    }
+}
+
+/// The published checkpoint's name.
+pub(crate) fn checkpoint_name() -> Result<Name, StoreError> {
+    "checkpoint".parse()
+}

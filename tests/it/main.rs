@@ -3,5 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod conformance_merkle;
+mod contract;
+mod fault;
+mod keys;
+mod ledger;
 mod property_merkle;
 mod tidy;

@@ -1,0 +1,130 @@
+//! Appending receipts: one, or many in one atomic commit.
+
+use rayon::prelude::*;
+
+use super::commit::Writer;
+use super::{Ledger, LedgerError, Ratchet, Snapshot};
+use crate::merkle::{Checkpoint, Note, VerifierKey};
+use crate::object::ReceiptId;
+use crate::receipt::{
+    Body, Evidence, Moment, Predicate, Receipt, ReceiptRef, Statement, Subject, Text, Tool, sorted_evidence,
+};
+use crate::trust::{Role, Signer};
+
+/// Receipts that are signed together, on all cores.
+const SIGNED_AT_ONCE: usize = 512;
+
+/// What is to be signed and appended.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// What was evaluated.
+    pub subject: Vec<Subject>,
+    /// What it rests on, in any order; the objects are already durable in the ledger's store where held.
+    pub evidence: Vec<Evidence>,
+    /// A word from the recorder.
+    pub note: Option<Text>,
+    /// When.
+    pub recorded_at: Moment,
+    /// The program.
+    pub tool: Tool,
+    /// What is said.
+    pub body: Body,
+}
+
+/// A receipt that is durable in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Appended {
+    /// Its index.
+    pub index: u64,
+    /// Its id.
+    pub receipt: ReceiptId,
+}
+
+/// The log's key, with its name.
+pub struct LogSigner<'a> {
+    key: VerifierKey,
+    secret: &'a dyn Signer,
+}
+
+impl<'a> LogSigner<'a> {
+    /// The signer of the log `origin`.
+    pub fn new(origin: &str, secret: &'a dyn Signer) -> Result<Self, LedgerError> {
+        Ok(Self { key: VerifierKey::new(origin, *secret.public().raw())?, secret })
+    }
+
+    /// The public half.
+    pub fn key(&self) -> &VerifierKey {
+        &self.key
+    }
+
+    pub(super) fn sign(&self, checkpoint: &Checkpoint) -> Result<Note, LedgerError> {
+        let sign = |message: &[u8]| -> Result<[u8; 64], LedgerError> { Ok(self.secret.sign(message)?.0) };
+        checkpoint.sign(&self.key, sign)
+    }
+}
+
+impl Ledger {
+    /// Signs and appends drafts in one atomic commit; when this returns, all of them are durable, and before that
+    /// none of them is in the log. An error of any draft leaves the ledger as it was.
+    pub fn append(
+        &self,
+        drafts: impl IntoIterator<Item = Result<Draft, LedgerError>>,
+        signer: &(dyn Signer + Sync),
+        log: &LogSigner<'_>,
+        ratchet: &Ratchet,
+    ) -> Result<Vec<Appended>, LedgerError> {
+        if log.key != self.log.key {
+            let (found, wanted) = (log.key.to_string(), self.log.key.to_string());
+            return Err(LedgerError::OtherLogKey { found, wanted });
+        }
+        let (mut writer, checkpoint, note) = Writer::next(self.store.as_ref(), &self.log)?;
+        let snapshot = Snapshot::new(self.store.as_ref(), checkpoint, note);
+        ratchet.check(&self.log, &snapshot)?;
+        let trust = self.trust_in_force(signer)?;
+        let mut appended = Vec::new();
+        let mut drafts = drafts.into_iter();
+        loop {
+            let chunk: Vec<_> = drafts.by_ref().take(SIGNED_AT_ONCE).collect::<Result<_, _>>()?;
+            if chunk.is_empty() {
+                break;
+            }
+            for receipt in sign_all(chunk, trust, signer)? {
+                appended.push(Appended { index: writer.size(), receipt: receipt.id() });
+                writer.push(receipt.bytes())?;
+            }
+        }
+        if appended.is_empty() {
+            return Err(LedgerError::Nothing);
+        }
+        let mut signed = Vec::new();
+        writer.commit(self.log.origin(), |checkpoint| {
+            let note = log.sign(checkpoint)?;
+            signed = note.encode();
+            Ok(note)
+        })?;
+        ratchet.remember(&self.log, &signed)?;
+        Ok(appended)
+    }
+
+    /// The trust receipt in force at the end of the log, under which `signer` must be allowed to append.
+    fn trust_in_force(&self, signer: &dyn Signer) -> Result<ReceiptRef, LedgerError> {
+        let reference = ReceiptRef { index: 0, receipt: self.log.genesis };
+        let key = signer.public().fingerprint();
+        let allowed = self.log.trust.may(&key, Role::Append);
+        allowed.map_err(|refusal| LedgerError::NotAllowed { action: "appending to this ledger", refusal })?;
+        Ok(reference)
+    }
+}
+
+fn sign_all(drafts: Vec<Draft>, trust: ReceiptRef, signer: &(dyn Signer + Sync)) -> Result<Vec<Receipt>, LedgerError> {
+    let sign = |draft: Draft| -> Result<Receipt, LedgerError> {
+        let Draft { subject, evidence, note, recorded_at, tool, body } = draft;
+        let evidence = sorted_evidence(evidence)?;
+        let predicate = Predicate { recorded_at, tool, trust: Some(trust), evidence, note, body };
+        Ok(Receipt::sign(Statement { subject, predicate }, signer)?)
+    };
+    if drafts.len() == 1 {
+        return drafts.into_iter().map(sign).collect();
+    }
+    drafts.into_par_iter().map(sign).collect()
+}

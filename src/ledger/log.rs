@@ -1,0 +1,83 @@
+//! The log's own identity: the name and key that receipt 0 states, under which every checkpoint is believed.
+
+use std::io::Read;
+
+use super::{LedgerError, checkpoint_name};
+use crate::merkle::{Checkpoint, MAX_NOTE_BYTES, Note, TileName, VerifierKey};
+use crate::object::ReceiptId;
+use crate::receipt::{Body, Receipt};
+use crate::store::{Store, StoreError};
+use crate::trust::{PublicKey, Signature, Statement};
+
+/// Who the log is.
+#[derive(Debug, Clone)]
+pub struct LogIdentity {
+    /// Receipt 0's id: what an auditor pins.
+    pub genesis: ReceiptId,
+    /// The first trust statement.
+    pub trust: Statement,
+    /// The log's name and key.
+    pub key: VerifierKey,
+}
+
+/// Strict Ed25519 for checkpoints.
+pub(crate) fn check_signature(raw: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
+    PublicKey::from_raw(raw).is_ok_and(|key| key.verify(message, &Signature(*signature)).is_ok())
+}
+
+impl LogIdentity {
+    /// Takes the identity from receipt 0, the first entry of the first bundle. Nothing is believed but its own
+    /// signature: comparing [`LogIdentity::genesis`] with a pinned digest is the reader's part.
+    pub(super) fn read(store: &dyn Store) -> Result<Self, LedgerError> {
+        let note = published_note(store)?;
+        let checkpoint: Checkpoint = Note::parse(&note)?.text().parse()?;
+        let first = first_entry(store, checkpoint.size())?;
+        Self::of_genesis(&first)
+    }
+
+    /// The identity that these bytes, as receipt 0, state.
+    pub fn of_genesis(entry: &[u8]) -> Result<Self, LedgerError> {
+        let at_zero = |source| LedgerError::Entry { index: 0, source };
+        let receipt = Receipt::parse(entry).map_err(at_zero)?;
+        let Body::Trust(trust) = &receipt.statement().predicate.body else { return Err(LedgerError::NoTrust) };
+        let signer = trust.record_of(receipt.key()).ok_or(LedgerError::NoTrust)?;
+        receipt.verify(&signer.key).map_err(at_zero)?;
+        let key: VerifierKey = trust.log().key.parse()?;
+        Ok(Self { genesis: receipt.id(), trust: trust.clone(), key })
+    }
+
+    /// The log's name.
+    pub fn origin(&self) -> &str {
+        self.key.name()
+    }
+
+    /// Reads a signed checkpoint of this log.
+    pub fn checkpoint(&self, note: &[u8]) -> Result<Checkpoint, LedgerError> {
+        Ok(Checkpoint::open(note, self.origin(), std::slice::from_ref(&self.key), check_signature)?)
+    }
+
+    /// The published checkpoint and its exact bytes.
+    pub(super) fn published(&self, store: &dyn Store) -> Result<(Checkpoint, Vec<u8>), LedgerError> {
+        let note = published_note(store)?;
+        Ok((self.checkpoint(&note)?, note))
+    }
+}
+
+fn published_note(store: &dyn Store) -> Result<Vec<u8>, LedgerError> {
+    let name = checkpoint_name()?;
+    store.read(&name, MAX_NOTE_BYTES as u64)?.ok_or(LedgerError::Absent)
+}
+
+/// Reads only the first entry of the first bundle: receipt 0 is needed at every start, its 255 neighbours are not.
+fn first_entry(store: &dyn Store, size: u64) -> Result<Vec<u8>, LedgerError> {
+    let bundle = TileName::in_tree(0, 0, size).and_then(TileName::bundle);
+    let bundle = bundle.ok_or(LedgerError::NoTrust)?;
+    let name = super::snapshot::present(store, bundle)?;
+    let failed = |error| LedgerError::Store(StoreError::io("read", &name, error));
+    let mut content = store.open(&name)?.ok_or_else(|| LedgerError::Missing { name: name.to_string() })?;
+    let mut length = [0u8; 2];
+    content.read_exact(&mut length).map_err(failed)?;
+    let mut entry = vec![0u8; usize::from(u16::from_be_bytes(length))];
+    content.read_exact(&mut entry).map_err(failed)?;
+    Ok(entry)
+}

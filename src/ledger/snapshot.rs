@@ -1,0 +1,167 @@
+//! Reading: the ledger as one checkpoint has it. What is handed out was checked against that checkpoint's root.
+
+use rayon::prelude::*;
+
+use super::LedgerError;
+use crate::merkle::{Bundle, Checkpoint, Frontier, TileName, TileReader, leaf_hash, verify_inclusion};
+use crate::object::Sha256;
+use crate::receipt::Receipt;
+use crate::store::{Name, Store, StoreError};
+
+/// Entry bundles that are read and parsed together when the whole log is read: memory is bounded by them.
+pub const BUNDLES_AT_ONCE: u64 = 16;
+
+const WIDTH: u64 = 256;
+
+/// No tile or bundle is larger: 256 entries of 65,535 bytes with their lengths.
+const MAX_BUNDLE_BYTES: u64 = WIDTH * (2 + 65_535);
+
+/// Reads a tile of hashes by its name.
+pub type TileSource<'a> = Box<dyn FnMut(TileName) -> Result<Vec<u8>, LedgerError> + 'a>;
+
+/// One checkpoint's view of a ledger.
+pub struct Snapshot<'a> {
+    store: &'a dyn Store,
+    checkpoint: Checkpoint,
+    note: Vec<u8>,
+}
+
+/// A tile's name in the store, or that of a wider version of it: a writer may have pruned the partial tile that the
+/// checkpoint names, and the first hashes (or entries) of a wider one are the same.
+pub(super) fn present(store: &dyn Store, tile: TileName) -> Result<Name, LedgerError> {
+    let exact: Name = tile.to_string().parse()?;
+    if store.size(&exact)?.is_some() {
+        return Ok(exact);
+    }
+    let full: Name = tile.full().to_string().parse()?;
+    if store.size(&full)?.is_some() {
+        return Ok(full);
+    }
+    let mut wider: Vec<_> = store.list(&format!("{full}.p"))?.into_iter().filter_map(|name| width_of(&name)).collect();
+    wider.retain(|(width, _)| *width > tile.width());
+    wider.into_iter().min().map(|(_, name)| name).ok_or_else(|| LedgerError::Missing { name: exact.to_string() })
+}
+
+fn width_of(name: &Name) -> Option<(u16, Name)> {
+    let tile: TileName = name.as_str().parse().ok()?;
+    Some((tile.width(), name.clone()))
+}
+
+fn read_present(store: &dyn Store, tile: TileName) -> Result<(TileName, Vec<u8>), LedgerError> {
+    let name = present(store, tile)?;
+    let missing = || LedgerError::Missing { name: name.to_string() };
+    let bytes = store.read(&name, MAX_BUNDLE_BYTES)?.ok_or_else(missing)?;
+    let found: TileName = name.as_str().parse()?;
+    Ok((found, bytes))
+}
+
+/// A tile of hashes, cut to the width asked for.
+pub(crate) fn read_tile(store: &dyn Store, tile: TileName) -> Result<Vec<u8>, LedgerError> {
+    let (found, mut bytes) = read_present(store, tile)?;
+    if found.width() > tile.width() {
+        bytes.truncate(32 * usize::from(tile.width()));
+    }
+    Ok(bytes)
+}
+
+/// An entry bundle, cut to the width asked for.
+pub(crate) fn read_bundle(store: &dyn Store, tile: TileName) -> Result<Vec<u8>, LedgerError> {
+    let (found, mut bytes) = read_present(store, tile)?;
+    if found.width() > tile.width() {
+        let kept = Bundle::parse(&bytes, found.width())?.entries().take(usize::from(tile.width()));
+        let length = kept.map(|entry| 2 + entry.len()).sum();
+        bytes.truncate(length);
+    }
+    Ok(bytes)
+}
+
+impl<'a> Snapshot<'a> {
+    pub(crate) fn new(store: &'a dyn Store, checkpoint: Checkpoint, note: Vec<u8>) -> Self {
+        Self { store, checkpoint, note }
+    }
+
+    /// The checkpoint.
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// The signed note that it was read from.
+    pub fn note(&self) -> &[u8] {
+        &self.note
+    }
+
+    /// How many receipts there are.
+    pub fn size(&self) -> u64 {
+        self.checkpoint.size()
+    }
+
+    /// Where the ledger lives.
+    pub fn store(&self) -> &'a dyn Store {
+        self.store
+    }
+
+    /// Proofs out of this checkpoint's tiles.
+    pub fn tiles(&self) -> Result<TileReader<TileSource<'a>>, LedgerError> {
+        let store = self.store;
+        let source: TileSource<'a> = Box::new(move |tile| read_tile(store, tile));
+        Ok(TileReader::new(self.size(), source)?)
+    }
+
+    /// The bundle that holds entry `index`.
+    fn bundle_name(&self, bundle: u64) -> Result<TileName, LedgerError> {
+        let name = TileName::in_tree(0, bundle, self.size()).and_then(TileName::bundle);
+        name.ok_or_else(|| LedgerError::Missing { name: format!("entry bundle {bundle}") })
+    }
+
+    /// The exact bytes of one entry, proven to be in the log.
+    pub fn entry(&self, index: u64) -> Result<Vec<u8>, LedgerError> {
+        let bundle = self.bundle_name(index / WIDTH)?;
+        let bytes = read_bundle(self.store, bundle)?;
+        let parsed = Bundle::parse(&bytes, bundle.width())?;
+        let missing = || LedgerError::Missing { name: format!("entry {index}") };
+        let entry = parsed.entries().nth((index % WIDTH) as usize).ok_or_else(missing)?;
+        let proof = self.tiles()?.inclusion(index, self.size())?;
+        verify_inclusion(&leaf_hash(entry), index, &proof, &self.checkpoint.head())?;
+        Ok(entry.to_vec())
+    }
+
+    /// One receipt, proven to be in the log. Its signature is not checked here.
+    pub fn receipt(&self, index: u64) -> Result<Receipt, LedgerError> {
+        Receipt::parse(&self.entry(index)?).map_err(|source| LedgerError::Entry { index, source })
+    }
+
+    /// Reads every receipt in order and hands each to `visit`; at the end the entries are known to add up to the
+    /// checkpoint's root, and an error says if they do not. An entry that is not a receipt ends the reading.
+    pub fn for_each(&self, mut visit: impl FnMut(u64, Receipt) -> Result<(), LedgerError>) -> Result<(), LedgerError> {
+        let mut frontier = Frontier::new();
+        for first in (0..self.size().div_ceil(WIDTH)).step_by(BUNDLES_AT_ONCE as usize) {
+            let last = (first + BUNDLES_AT_ONCE).min(self.size().div_ceil(WIDTH));
+            let bundles: Vec<_> = (first..last).into_par_iter().map(|bundle| self.parsed_bundle(bundle)).collect();
+            for bundle in bundles {
+                for (index, leaf, receipt) in bundle? {
+                    frontier.push::<LedgerError>(leaf, |_, _| Ok(()))?;
+                    visit(index, receipt)?;
+                }
+            }
+        }
+        if frontier.root() == self.checkpoint.root() { Ok(()) } else { Err(LedgerError::Root { size: self.size() }) }
+    }
+
+    fn parsed_bundle(&self, bundle: u64) -> Result<Vec<(u64, Sha256, Receipt)>, LedgerError> {
+        let name = self.bundle_name(bundle)?;
+        let bytes = read_bundle(self.store, name)?;
+        let entries = Bundle::parse(&bytes, name.width())?;
+        let indexed = entries.entries().zip(bundle * WIDTH..);
+        indexed
+            .map(|(entry, index)| {
+                let receipt = Receipt::parse(entry).map_err(|source| LedgerError::Entry { index, source })?;
+                Ok((index, leaf_hash(entry), receipt))
+            })
+            .collect()
+    }
+}
+
+/// A name for what `error` says is not there, if that is what it says.
+pub(super) fn is_missing(error: &LedgerError) -> bool {
+    matches!(error, LedgerError::Missing { .. } | LedgerError::Store(StoreError::Io { .. }))
+}

@@ -1,0 +1,136 @@
+//! DSSE v1 envelopes (secure-systems-lab/dsse, protocol and envelope v1.0.2) with exactly one signature.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::{ReceiptError, Statement};
+use crate::object::{ReceiptId, encode, parse_canonical};
+use crate::trust::{KeyId, PreparedKey, PublicKey, Signature, Signer, TrustError};
+
+/// The payload type of every receipt.
+pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
+/// What an entry of a C2SP tiled log can hold.
+pub const MAX_RECEIPT_BYTES: usize = 65_535;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Envelope {
+    payload: String,
+    payload_type: String,
+    signatures: Vec<EnvelopeSignature>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnvelopeSignature {
+    keyid: String,
+    sig: String,
+}
+
+/// What DSSE signs: `DSSEv1 SP len(type) SP type SP len(payload) SP payload`, lengths in decimal bytes.
+pub fn pre_authentication_encoding(payload: &[u8]) -> Vec<u8> {
+    let mut encoding = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len()).into_bytes();
+    encoding.extend_from_slice(payload);
+    encoding
+}
+
+/// A signed statement and its exact bytes.
+#[derive(Debug, Clone)]
+pub struct Receipt {
+    id: ReceiptId,
+    bytes: Vec<u8>,
+    payload: Vec<u8>,
+    statement: Statement,
+    key: KeyId,
+    signature: Signature,
+}
+
+impl Receipt {
+    /// Signs a statement.
+    pub fn sign(statement: Statement, signer: &dyn Signer) -> Result<Self, ReceiptError> {
+        statement.hold_together()?;
+        let payload = statement.encode()?;
+        let signature = signer.sign(&pre_authentication_encoding(&payload)).map_err(ReceiptError::Sign)?;
+        let key = signer.public().fingerprint();
+        let envelope = Envelope {
+            payload: STANDARD.encode(&payload),
+            payload_type: PAYLOAD_TYPE.to_owned(),
+            signatures: vec![EnvelopeSignature { keyid: key.to_string(), sig: STANDARD.encode(signature.0) }],
+        };
+        let bytes = encode(&envelope).map_err(ReceiptError::Envelope)?;
+        if bytes.len() > MAX_RECEIPT_BYTES {
+            return Err(ReceiptError::TooLarge { size: bytes.len() });
+        }
+        Ok(Self { id: ReceiptId::of(&bytes), bytes, payload, statement, key, signature })
+    }
+
+    /// Reads exact, canonical envelope bytes. The signature is checked by [`Receipt::verify`], not here.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ReceiptError> {
+        if bytes.len() > MAX_RECEIPT_BYTES {
+            return Err(ReceiptError::TooLarge { size: bytes.len() });
+        }
+        let envelope: Envelope = parse_canonical(bytes).map_err(ReceiptError::Envelope)?;
+        if envelope.payload_type != PAYLOAD_TYPE {
+            return Err(ReceiptError::PayloadType { found: envelope.payload_type.chars().take(80).collect() });
+        }
+        let [signed] = envelope.signatures.as_slice() else {
+            return Err(ReceiptError::SignatureCount { found: envelope.signatures.len() });
+        };
+        let payload = STANDARD.decode(&envelope.payload).map_err(|_| ReceiptError::Base64 { member: "payload" })?;
+        let signature = STANDARD.decode(&signed.sig).map_err(|_| ReceiptError::Base64 { member: "sig" })?;
+        let signature = signature.try_into().map_err(|_| ReceiptError::Base64 { member: "sig" })?;
+        let key: KeyId = signed.keyid.parse().map_err(ReceiptError::Signature)?;
+        let statement = Statement::parse(&payload)?;
+        let (id, bytes) = (ReceiptId::of(bytes), bytes.to_vec());
+        Ok(Self { id, bytes, payload, statement, key, signature: Signature(signature) })
+    }
+
+    /// Checks the signature under a key, which must be the one that the envelope names.
+    pub fn verify(&self, key: &PublicKey) -> Result<(), ReceiptError> {
+        self.checked_with(&key.fingerprint(), |message| key.verify(message, &self.signature))
+    }
+
+    /// As [`Receipt::verify`], with a key that was prepared for many receipts.
+    pub fn verify_prepared(&self, id: &KeyId, key: &PreparedKey) -> Result<(), ReceiptError> {
+        self.checked_with(id, |message| key.verify(message, &self.signature))
+    }
+
+    fn checked_with(
+        &self,
+        checked: &KeyId,
+        verify: impl FnOnce(&[u8]) -> Result<(), TrustError>,
+    ) -> Result<(), ReceiptError> {
+        if *checked != self.key {
+            let (named, checked) = (self.key.clone(), checked.clone());
+            return Err(ReceiptError::OtherKey { receipt: self.id, named, checked });
+        }
+        verify(&pre_authentication_encoding(&self.payload)).map_err(ReceiptError::BadSignature)
+    }
+
+    /// BLAKE3 of the exact bytes.
+    pub fn id(&self) -> ReceiptId {
+        self.id
+    }
+
+    /// The exact bytes: the entry of the log.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What it says.
+    pub fn statement(&self) -> &Statement {
+        &self.statement
+    }
+
+    /// The canonical statement bytes inside.
+    pub fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// The key that it says it was signed with.
+    pub fn key(&self) -> &KeyId {
+        &self.key
+    }
+}

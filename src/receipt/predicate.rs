@@ -1,0 +1,348 @@
+//! What each kind of receipt says, beside what all of them say.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Moment, ReceiptError};
+use crate::object::{ObjectId, ReceiptId, Sha256};
+use crate::question::ScorerIdentity;
+use crate::scorecard::{RegressionReport, Scorecard};
+use crate::trust;
+
+/// The prefix of every predicate type; `urn:x-proofmark:<kind>:v1`.
+const PREFIX: &str = "urn:x-proofmark:";
+
+macro_rules! checked_text {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $holds:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ReceiptError;
+
+            fn from_str(text: &str) -> Result<Self, ReceiptError> {
+                let holds: fn(&str) -> bool = $holds;
+                if holds(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(ReceiptError::Text { what: $what, rule: $rule, found: text.chars().take(80).collect() })
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+fn word(text: &str, longest: usize, also: &[u8]) -> bool {
+    let bytes = text.as_bytes();
+    let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.len() <= longest
+        && bytes.first().is_some_and(plain)
+        && bytes.iter().all(|byte| plain(byte) || also.contains(byte))
+}
+
+fn printable(text: &str, longest: usize) -> bool {
+    !text.is_empty() && text.len() <= longest && text.trim() == text && !text.chars().any(char::is_control)
+}
+
+checked_text! {
+    /// The name of a line of rounds, such as `main` or `nightly`.
+    LineName, "a line name", "1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit", |text| word(text, 64, b"._-")
+}
+
+checked_text! {
+    /// What a piece of evidence is to its receipt, such as `questions` or `answers`.
+    Role, "an evidence role", "1 to 32 of a-z 0-9 -, beginning with a letter or digit", |text| word(text, 32, b"-")
+}
+
+checked_text! {
+    /// A line of text for people: subject names, notes.
+    Text, "a text", "1 to 1,000 bytes without control characters, not beginning or ending with white space",
+    |text| printable(text, 1000)
+}
+
+impl LineName {
+    /// `main`, the line that is meant when none is named.
+    pub fn main() -> Self {
+        Self("main".to_owned())
+    }
+}
+
+/// The program that made the receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// `proofmark`.
+    pub name: String,
+    /// As in `0.1.0`.
+    pub version: String,
+}
+
+/// A receipt of the same ledger, by its place and its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiptRef {
+    /// Its index in the log, from 0.
+    pub index: u64,
+    /// Its id.
+    pub receipt: ReceiptId,
+}
+
+/// One object that a receipt rests on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Evidence {
+    /// What it is to the receipt.
+    pub role: Role,
+    /// Its object id.
+    pub blake3: ObjectId,
+    /// For tools that know no BLAKE3.
+    pub sha256: Sha256,
+    /// Bytes, uncompressed.
+    pub size: u64,
+    /// Its media type, as in `application/jsonl`.
+    pub media_type: String,
+    /// Whether the ledger holds the bytes, or only their digests.
+    pub held: bool,
+}
+
+/// Why a list of evidence cannot be stated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the role `{role}` names the same object twice")]
+pub struct EvidenceError {
+    /// The role.
+    pub role: Role,
+}
+
+/// The one order of an evidence list: by role, then by digest. The same object may serve two roles, but not one twice.
+pub fn sorted_evidence(mut list: Vec<Evidence>) -> Result<Vec<Evidence>, EvidenceError> {
+    list.sort();
+    match list.windows(2).find(|pair| (&pair[0].role, pair[0].blake3) == (&pair[1].role, pair[1].blake3)) {
+        Some(pair) => Err(EvidenceError { role: pair[0].role.clone() }),
+        None => Ok(list),
+    }
+}
+
+/// How a scorecard's numbers came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Derived here from the evidence that the receipt carries.
+    Recomputed,
+    /// Handed in.
+    Asserted,
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Recomputed => "recomputed",
+            Self::Asserted => "asserted",
+        })
+    }
+}
+
+/// One round of a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScorecardBody {
+    /// The line.
+    pub line: LineName,
+    /// How the numbers came about.
+    pub basis: Basis,
+    /// The numbers.
+    pub card: Scorecard,
+    /// The judge; part of the question set identity.
+    pub scorer: ScorerIdentity,
+    /// Whether the question text is kept out of the ledger.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sealed: bool,
+}
+
+/// Two rounds compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Comparison {
+    /// The round compared against.
+    pub base: ReceiptRef,
+    /// The round compared.
+    pub current: ReceiptRef,
+    /// An axis is worse only beyond this.
+    pub tolerance: f64,
+    /// What `detect_regression` says.
+    pub report: RegressionReport,
+}
+
+/// A round that later ones of its line are compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Baseline {
+    /// The line.
+    pub line: LineName,
+    /// The round.
+    pub target: ReceiptRef,
+}
+
+/// What a receipt says, by kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Who may do what.
+    Trust(trust::Statement),
+    /// One round of a line.
+    Scorecard(ScorecardBody),
+    /// Two rounds compared.
+    Comparison(Comparison),
+    /// The round to compare with.
+    Baseline(Baseline),
+}
+
+/// The kinds of receipts that this version knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// See [`Body::Trust`].
+    Trust,
+    /// See [`Body::Scorecard`].
+    Scorecard,
+    /// See [`Body::Comparison`].
+    Comparison,
+    /// See [`Body::Baseline`].
+    Baseline,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Trust, Self::Scorecard, Self::Comparison, Self::Baseline];
+
+    /// The kind's name, as in `scorecard`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trust => "trust",
+            Self::Scorecard => "scorecard",
+            Self::Comparison => "comparison",
+            Self::Baseline => "baseline",
+        }
+    }
+
+    /// Its in-toto predicate type, as in `urn:x-proofmark:scorecard:v1`.
+    pub fn predicate_type(self) -> String {
+        format!("{PREFIX}{}:v1", self.as_str())
+    }
+
+    pub(super) fn of_predicate_type(text: &str) -> Option<Self> {
+        let name = text.strip_prefix(PREFIX)?.strip_suffix(":v1")?;
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A whole predicate: what all receipts say, and the body of the kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predicate {
+    /// When, by the recorder's own clock.
+    pub recorded_at: Moment,
+    /// The program.
+    pub tool: Tool,
+    /// The trust receipt in force when this was signed; only receipt 0 has none.
+    pub trust: Option<ReceiptRef>,
+    /// What it rests on, in the order of [`sorted_evidence`].
+    pub evidence: Vec<Evidence>,
+    /// A word from the recorder.
+    pub note: Option<Text>,
+    /// What it says.
+    pub body: Body,
+}
+
+impl Predicate {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self.body {
+            Body::Trust(_) => Kind::Trust,
+            Body::Scorecard(_) => Kind::Scorecard,
+            Body::Comparison(_) => Kind::Comparison,
+            Body::Baseline(_) => Kind::Baseline,
+        }
+    }
+
+    /// The evidence of a role.
+    pub fn evidence_of<'a>(&'a self, role: &'a str) -> impl Iterator<Item = &'a Evidence> {
+        self.evidence.iter().filter(move |evidence| evidence.role.as_str() == role)
+    }
+}
+
+/// A predicate as it is written: the body's members beside the common ones.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Written<B> {
+    pub(super) recorded_at: Moment,
+    pub(super) tool: Tool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) trust: Option<ReceiptRef>,
+    pub(super) evidence: Vec<Evidence>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<Text>,
+    #[serde(flatten)]
+    pub(super) body: B,
+}
+
+impl<B> Written<B> {
+    pub(super) fn read(self, body: impl FnOnce(B) -> Body) -> Predicate {
+        let Self { recorded_at, tool, trust, evidence, note, body: written } = self;
+        Predicate { recorded_at, tool, trust, evidence, note, body: body(written) }
+    }
+}
+
+impl Serialize for Predicate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.body {
+            Body::Trust(body) => self.written(body).serialize(serializer),
+            Body::Scorecard(body) => self.written(body).serialize(serializer),
+            Body::Comparison(body) => self.written(body).serialize(serializer),
+            Body::Baseline(body) => self.written(body).serialize(serializer),
+        }
+    }
+}
+
+impl Predicate {
+    fn written<'a, B>(&self, body: &'a B) -> Written<&'a B> {
+        Written {
+            recorded_at: self.recorded_at,
+            tool: self.tool.clone(),
+            trust: self.trust,
+            evidence: self.evidence.clone(),
+            note: self.note.clone(),
+            body,
+        }
+    }
+}

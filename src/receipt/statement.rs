@@ -1,0 +1,125 @@
+//! in-toto Statement v1, as canonical JSON.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::predicate::Written;
+use super::{Body, Kind, Predicate, ReceiptError, Text, sorted_evidence};
+use crate::object::{CanonicalError, ReceiptId, Sha256, encode};
+
+/// The `_type` of every statement.
+pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+
+/// What was evaluated (or, for receipts about receipts, those).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subject {
+    /// Its name.
+    pub name: Text,
+    /// Its digest.
+    pub digest: SubjectDigest,
+}
+
+/// A subject's digest; only SHA-256, which every in-toto tool knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SubjectDigest {
+    /// SHA-256 of the subject.
+    pub sha256: Sha256,
+}
+
+impl Subject {
+    /// A subject by name and digest.
+    pub fn new(name: Text, sha256: Sha256) -> Self {
+        Self { name, digest: SubjectDigest { sha256 } }
+    }
+
+    /// Another receipt as the subject: its id as the name, the SHA-256 of its bytes as the digest.
+    pub fn of_receipt(envelope: &[u8]) -> Result<Self, ReceiptError> {
+        let name = format!("receipt:{}", ReceiptId::of(envelope)).parse()?;
+        Ok(Self::new(name, Sha256::of(envelope)))
+    }
+}
+
+/// What a receipt signs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// What was evaluated; at least one.
+    pub subject: Vec<Subject>,
+    /// What is said of it.
+    pub predicate: Predicate,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outgoing<'a> {
+    _type: &'static str,
+    subject: &'a [Subject],
+    predicate_type: String,
+    predicate: &'a Predicate,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Incoming<'a> {
+    _type: String,
+    subject: Vec<Subject>,
+    predicate_type: String,
+    #[serde(borrow)]
+    predicate: &'a RawValue,
+}
+
+impl Statement {
+    /// The canonical bytes, which are what is signed (inside DSSE's pre-authentication encoding).
+    pub fn encode(&self) -> Result<Vec<u8>, ReceiptError> {
+        let predicate_type = self.predicate.kind().predicate_type();
+        let outgoing =
+            Outgoing { _type: STATEMENT_TYPE, subject: &self.subject, predicate_type, predicate: &self.predicate };
+        encode(&outgoing).map_err(ReceiptError::Statement)
+    }
+
+    /// Reads bytes that must be exactly the canonical encoding of a statement of a known kind.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ReceiptError> {
+        let incoming: Incoming<'_> = serde_json::from_slice(bytes).map_err(ReceiptError::Shape)?;
+        if incoming._type != STATEMENT_TYPE {
+            return Err(ReceiptError::StatementType { found: shortened(&incoming._type) });
+        }
+        let kind = Kind::of_predicate_type(&incoming.predicate_type)
+            .ok_or_else(|| ReceiptError::Kind { found: shortened(&incoming.predicate_type) })?;
+        let predicate = predicate_of(kind, incoming.predicate.get()).map_err(ReceiptError::Shape)?;
+        let statement = Self { subject: incoming.subject, predicate };
+        statement.hold_together()?;
+        // Unknown members, duplicate keys and every other spelling show as a difference here.
+        let canonical = statement.encode()?;
+        if canonical != bytes {
+            let offset = canonical.iter().zip(bytes).take_while(|(left, right)| left == right).count();
+            return Err(ReceiptError::Statement(CanonicalError::NotCanonical { offset }));
+        }
+        Ok(statement)
+    }
+
+    /// The rules that the members' own types do not carry.
+    pub(super) fn hold_together(&self) -> Result<(), ReceiptError> {
+        if self.subject.is_empty() {
+            return Err(ReceiptError::NoSubject);
+        }
+        let evidence = &self.predicate.evidence;
+        if sorted_evidence(evidence.clone()).ok().as_ref() != Some(evidence) {
+            return Err(ReceiptError::EvidenceOrder);
+        }
+        Ok(())
+    }
+}
+
+fn predicate_of(kind: Kind, text: &str) -> Result<Predicate, serde_json::Error> {
+    Ok(match kind {
+        Kind::Trust => serde_json::from_str::<Written<_>>(text)?.read(Body::Trust),
+        Kind::Scorecard => serde_json::from_str::<Written<_>>(text)?.read(Body::Scorecard),
+        Kind::Comparison => serde_json::from_str::<Written<_>>(text)?.read(Body::Comparison),
+        Kind::Baseline => serde_json::from_str::<Written<_>>(text)?.read(Body::Baseline),
+    })
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}

@@ -1,0 +1,323 @@
+//! A ledger in a folder. Every read refuses symbolic links, FIFOs and devices; every write goes through a temporary
+//! file in `staging/` and a rename.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Exclusive, Name, Store, StoreError, cell};
+
+const LOCK: &str = "lock";
+const STAGING: &str = "staging";
+
+/// A folder on a local file system that keeps POSIX rename and fsync semantics.
+#[derive(Debug)]
+pub struct Directory {
+    root: PathBuf,
+    written: AtomicU64,
+}
+
+impl Directory {
+    /// The store in `root`, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), written: AtomicU64::new(0) }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn path(&self, name: &Name) -> PathBuf {
+        self.root.join(name.as_str())
+    }
+
+    /// Refuses a name one of whose folders is not a plain folder; says whether they are all there.
+    fn folders_are_plain(&self, folder: &str) -> Result<bool, StoreError> {
+        let mut path = self.root.clone();
+        for segment in folder.split('/').filter(|segment| !segment.is_empty()) {
+            path.push(segment);
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.is_dir() => {}
+                Ok(found) => return Err(not_plain(folder, found.file_type(), "a folder")),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(StoreError::io("look at", folder, error)),
+            }
+        }
+        Ok(true)
+    }
+
+    fn open_plain(&self, name: &Name) -> Result<Option<File>, StoreError> {
+        if !self.folders_are_plain(name.split().0)? {
+            return Ok(None);
+        }
+        let path = self.path(name);
+        // O_NOFOLLOW: no symbolic link; O_NONBLOCK: a FIFO must not hang us before we see what it is.
+        let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                if let Ok(found) = fs::symlink_metadata(&path)
+                    && !found.is_file()
+                {
+                    return Err(not_plain(name.as_str(), found.file_type(), "a plain file"));
+                }
+                return Err(StoreError::io("open", name, error));
+            }
+        };
+        let found = file.metadata().map_err(|error| StoreError::io("look at", name, error))?;
+        if found.is_file() { Ok(Some(file)) } else { Err(not_plain(name.as_str(), found.file_type(), "a plain file")) }
+    }
+
+    fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
+        if self.folders_are_plain(folder)? && self.root.is_dir() {
+            return Ok(());
+        }
+        let path = self.root.join(folder);
+        fs::create_dir_all(&path).map_err(|error| StoreError::io("make the folder", folder, error))?;
+        // New folders are entries of their parents: make those durable, up to the store itself.
+        let mut parent = path.parent();
+        while let Some(above) = parent.filter(|above| above.starts_with(&self.root)) {
+            sync_folder(above).map_err(|error| StoreError::io("sync", above.display(), error))?;
+            parent = above.parent();
+        }
+        Ok(())
+    }
+
+    /// A new file in `staging/`, locked by this process so that a later writer can tell a live one from a leftover.
+    fn temporary(&self) -> Result<(File, PathBuf), StoreError> {
+        self.make_folder(STAGING)?;
+        loop {
+            let serial = self.written.fetch_add(1, Ordering::Relaxed);
+            let path = self.root.join(STAGING).join(format!("tmp-{}-{serial}", std::process::id()));
+            let opened = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&path);
+            match opened {
+                Ok(file) => {
+                    file.try_lock().map_err(|error| StoreError::io("lock", path.display(), error.into()))?;
+                    return Ok((file, path));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(StoreError::io("create", path.display(), error)),
+            }
+        }
+    }
+
+    /// Writes a temporary file and renames it to `name`; a failure leaves nothing behind.
+    fn write(&self, name: &Name, content: &mut dyn Read, durable: bool) -> Result<(), StoreError> {
+        self.make_folder(name.split().0)?;
+        let (mut file, path) = self.temporary()?;
+        let written = io::copy(content, &mut file)
+            .and_then(|_| if durable { file.sync_all() } else { Ok(()) })
+            .and_then(|()| fs::rename(&path, self.path(name)));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&path);
+            StoreError::io("write", name, error)
+        })
+    }
+
+    fn same_bytes(&self, name: &Name, content: &mut dyn Read) -> Result<bool, StoreError> {
+        let Some(mut stored) = self.open_plain(name)? else { return Ok(false) };
+        same_stream(&mut stored, content).map_err(|error| StoreError::io("read", name, error))
+    }
+
+    /// Removes temporary files whose writer is gone.
+    fn sweep(&self) -> Result<(), StoreError> {
+        for name in self.list(STAGING)?.into_iter().filter(|name| name.split().1.starts_with("tmp-")) {
+            let Some(file) = self.open_plain(&name)? else { continue };
+            if file.try_lock().is_ok() {
+                self.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn list_into(&self, folder: &str, found: &mut Vec<Name>) -> Result<(), StoreError> {
+        let path = self.root.join(folder);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(StoreError::io("list", folder, error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|error| StoreError::io("list", folder, error))?;
+            let last = entry.file_name();
+            let text = match folder {
+                "" => last.to_string_lossy().into_owned(),
+                _ => format!("{folder}/{}", last.to_string_lossy()),
+            };
+            let kind = entry.file_type().map_err(|error| StoreError::io("look at", &text, error))?;
+            if kind.is_dir() {
+                let _: Name = text.parse()?;
+                self.list_into(&text, found)?;
+            } else if kind.is_file() {
+                found.push(text.parse()?);
+            } else {
+                return Err(not_plain(&text, kind, "a plain file or folder"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn not_plain(name: &str, kind: fs::FileType, wanted: &'static str) -> StoreError {
+    use std::os::unix::fs::FileTypeExt;
+    let found = match kind {
+        kind if kind.is_symlink() => "a symbolic link",
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a FIFO",
+        kind if kind.is_socket() => "a socket",
+        kind if kind.is_block_device() || kind.is_char_device() => "a device",
+        _ => "a plain file",
+    };
+    StoreError::NotPlain { name: name.to_owned(), found, wanted }
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+pub(super) fn same_stream(left: &mut dyn Read, right: &mut dyn Read) -> io::Result<bool> {
+    let (mut one, mut two) = (vec![0u8; 1 << 16], vec![0u8; 1 << 16]);
+    loop {
+        let filled = fill(left, &mut one)?;
+        if filled != fill(right, &mut two)? || one[..filled] != two[..filled] {
+            return Ok(false);
+        }
+        if filled < one.len() {
+            return Ok(true);
+        }
+    }
+}
+
+fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+impl Store for Directory {
+    fn put(&self, name: &Name, content: &mut dyn Read) -> Result<(), StoreError> {
+        if self.open_plain(name)?.is_some() {
+            if !self.same_bytes(name, content)? {
+                return Err(StoreError::Conflict { name: name.to_string() });
+            }
+            // Whoever wrote it may have died before it was durable.
+            return self.settle(std::slice::from_ref(name));
+        }
+        self.write(name, content, true)?;
+        let folder = self.root.join(name.split().0);
+        sync_folder(&folder).map_err(|error| StoreError::io("sync the folder of", name, error))
+    }
+
+    fn promote(&self, from: &Name, to: &Name) -> Result<(), StoreError> {
+        self.make_folder(to.split().0)?;
+        fs::rename(self.path(from), self.path(to)).map_err(|error| StoreError::io("move", from, error))
+    }
+
+    fn publish(&self, name: &Name, content: &[u8]) -> Result<(), StoreError> {
+        self.write(name, &mut &content[..], false)
+    }
+
+    fn settle(&self, names: &[Name]) -> Result<(), StoreError> {
+        for name in names {
+            let Some(file) = self.open_plain(name)? else {
+                return Err(StoreError::io("sync", name, io::ErrorKind::NotFound.into()));
+            };
+            file.sync_all().map_err(|error| StoreError::io("sync", name, error))?;
+        }
+        let folders: BTreeSet<_> = names.iter().map(|name| name.split().0).collect();
+        for folder in folders {
+            sync_folder(&self.root.join(folder)).map_err(|error| StoreError::io("sync", folder, error))?;
+        }
+        Ok(())
+    }
+
+    fn open(&self, name: &Name) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
+        Ok(self.open_plain(name)?.map(|file| Box::new(file) as _))
+    }
+
+    fn size(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+        let Some(file) = self.open_plain(name)? else { return Ok(None) };
+        let found = file.metadata().map_err(|error| StoreError::io("look at", name, error))?;
+        Ok(Some(found.len()))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<Name>, StoreError> {
+        let mut found = Vec::new();
+        if self.folders_are_plain(folder)? {
+            self.list_into(folder, &mut found)?;
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn remove(&self, name: &Name) -> Result<(), StoreError> {
+        match fs::remove_file(self.path(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", name, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> Result<Box<dyn Exclusive + '_>, StoreError> {
+        self.make_folder("")?;
+        let path = self.root.join(LOCK);
+        let fresh = fs::symlink_metadata(&path).is_err();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let file = options.open(&path).map_err(|error| StoreError::io("open", LOCK, error))?;
+        let found = file.metadata().map_err(|error| StoreError::io("look at", LOCK, error))?;
+        if !found.is_file() {
+            return Err(not_plain(LOCK, found.file_type(), "a plain file"));
+        }
+        file.lock().map_err(|error| StoreError::io("lock", LOCK, error))?;
+        if fresh {
+            sync_folder(&self.root).map_err(|error| StoreError::io("sync", LOCK, error))?;
+        }
+        self.sweep()?;
+        Ok(Box::new(Held { file }))
+    }
+
+    fn cell(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let name: Name = LOCK.parse()?;
+        let Some(file) = self.open_plain(&name)? else { return Ok(None) };
+        cell::read(&file).map_err(|error| StoreError::io("read", LOCK, error))
+    }
+
+    fn hash(&self, name: &Name) -> Result<Option<(blake3::Hash, u64)>, StoreError> {
+        let Some(file) = self.open_plain(name)? else { return Ok(None) };
+        let size = file.metadata().map_err(|error| StoreError::io("look at", name, error))?.len();
+        let mut hasher = blake3::Hasher::new();
+        if size < super::objects::MAP_FROM {
+            io::copy(&mut { file }, &mut hasher).map_err(|error| StoreError::io("read", name, error))?;
+        } else {
+            hasher.update_mmap_rayon(self.path(name)).map_err(|error| StoreError::io("read", name, error))?;
+        }
+        Ok(Some((hasher.finalize(), hasher.count())))
+    }
+}
+
+/// The lock file, locked. The system unlocks it when it is closed, however the process ends.
+struct Held {
+    file: File,
+}
+
+impl Exclusive for Held {
+    fn cell(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        cell::read(&self.file).map_err(|error| StoreError::io("read", LOCK, error))
+    }
+
+    fn swap(&mut self, expected: Option<&[u8]>, new: &[u8]) -> Result<bool, StoreError> {
+        cell::swap(&self.file, expected, new).map_err(|error| StoreError::io("write", LOCK, error))
+    }
+}

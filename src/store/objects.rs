@@ -1,0 +1,248 @@
+//! Evidence: whole files under the BLAKE3 of their raw bytes, raw or compressed with Zstandard (`.zst`).
+//!
+//! What is stored is hashed again while it is written, so an object can never hold other bytes than its name says, even
+//! if the source file changes under our hands.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::{Name, Store, StoreError};
+use crate::object::{ObjectId, Sha256};
+
+/// The largest object, in bytes (1 TiB).
+pub const MAX_OBJECT_BYTES: u64 = 1 << 40;
+
+/// Objects of at least this many bytes are compressed where that makes them smaller; below it the bytes stay as they
+/// are, so that small ledgers are the same on every machine and with every version of the compressor.
+pub const COMPRESS_FROM: u64 = 64 << 10;
+
+/// Files of at least this many bytes are mapped and hashed on all cores.
+pub(super) const MAP_FROM: u64 = 1 << 20;
+
+/// Compression is tried on this much of a file before all of it.
+const SAMPLE: usize = 128 << 10;
+
+/// Zstandard's fastest regular level: evidence is written once and read rarely.
+const LEVEL: i32 = 1;
+
+/// What a receipt says of a file: both digests and the length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digests {
+    /// The object id.
+    pub blake3: ObjectId,
+    /// For tools that know no BLAKE3.
+    pub sha256: Sha256,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// How an object is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectState {
+    /// Not in the store.
+    Absent,
+    /// There, and its bytes are what its name says.
+    Intact,
+    /// There, with other bytes (or more, or not decompressible).
+    Damaged,
+}
+
+fn raw_name(id: &ObjectId) -> Result<Name, StoreError> {
+    let hex = id.to_string();
+    format!("objects/{}/{}", &hex[..2], &hex[2..]).parse()
+}
+
+fn compressed_name(id: &ObjectId) -> Result<Name, StoreError> {
+    format!("{}.zst", raw_name(id)?).parse()
+}
+
+/// Both digests of bytes in memory.
+pub fn digest_slice(bytes: &[u8]) -> Digests {
+    let (blake3, sha256) = rayon_join(bytes);
+    Digests { blake3, sha256, size: bytes.len() as u64 }
+}
+
+fn rayon_join(bytes: &[u8]) -> (ObjectId, Sha256) {
+    if (bytes.len() as u64) < MAP_FROM {
+        return (ObjectId::of(bytes), Sha256::of(bytes));
+    }
+    let mut hasher = blake3::Hasher::new();
+    let (blake3, sha256) = rayon::join(|| *hasher.update_rayon(bytes).finalize().as_bytes(), || Sha256::of(bytes));
+    (ObjectId::from_bytes(blake3), sha256)
+}
+
+/// Both digests of a file outside the store, in one pass and bounded memory.
+pub fn digest_file(path: &Path) -> Result<Digests, StoreError> {
+    let failed = |error| StoreError::io("read", path.display(), error);
+    let mut file = plain_file(path)?;
+    let mut hashing = Hashing::default();
+    let mut buffer = vec![0u8; 4 << 20];
+    loop {
+        match file.read(&mut buffer).map_err(failed)? {
+            0 => return Ok(hashing.finish()),
+            count => hashing.update(&buffer[..count]),
+        }
+    }
+}
+
+fn plain_file(path: &Path) -> Result<File, StoreError> {
+    let file = File::open(path).map_err(|error| StoreError::io("open", path.display(), error))?;
+    let found = file.metadata().map_err(|error| StoreError::io("look at", path.display(), error))?;
+    if found.is_dir() {
+        return Err(StoreError::io("read", path.display(), io::ErrorKind::IsADirectory.into()));
+    }
+    if found.len() > MAX_OBJECT_BYTES {
+        return Err(StoreError::TooLarge { name: path.display().to_string(), limit: MAX_OBJECT_BYTES });
+    }
+    Ok(file)
+}
+
+#[derive(Default)]
+struct Hashing {
+    blake3: blake3::Hasher,
+    sha256: sha2::Sha256,
+    size: u64,
+}
+
+impl Hashing {
+    fn update(&mut self, bytes: &[u8]) {
+        use sha2::Digest;
+        let Self { blake3, sha256, size } = self;
+        *size += bytes.len() as u64;
+        if bytes.len() < MAP_FROM as usize {
+            blake3.update(bytes);
+            sha256.update(bytes);
+        } else {
+            rayon::join(|| blake3.update_rayon(bytes), || sha256.update(bytes));
+        }
+    }
+
+    fn finish(self) -> Digests {
+        use sha2::Digest;
+        Digests {
+            blake3: ObjectId::from_bytes(*self.blake3.finalize().as_bytes()),
+            sha256: Sha256::from_bytes(self.sha256.finalize().into()),
+            size: self.size,
+        }
+    }
+}
+
+/// Stores bytes in memory as an object; storing them again changes nothing, and heals a damaged copy.
+pub fn put_slice(store: &dyn Store, bytes: &[u8]) -> Result<Digests, StoreError> {
+    let digests = digest_slice(bytes);
+    put_checked(store, &digests, &mut || Ok(Box::new(bytes)), "object")?;
+    Ok(digests)
+}
+
+/// Stores a file as an object; the file is read twice, and refused if it changed in between.
+pub fn put_file(store: &dyn Store, path: &Path) -> Result<Digests, StoreError> {
+    let digests = digest_file(path)?;
+    let source = path.display().to_string();
+    put_checked(store, &digests, &mut || Ok(Box::new(plain_file(path)?)), &source)?;
+    Ok(digests)
+}
+
+/// Opens the source once more from its start.
+type Reopen<'a> = &'a mut dyn FnMut() -> Result<Box<dyn Read + 'a>, StoreError>;
+
+fn put_checked(store: &dyn Store, digests: &Digests, reopen: Reopen<'_>, source: &str) -> Result<(), StoreError> {
+    let (raw, compressed) = (raw_name(&digests.blake3)?, compressed_name(&digests.blake3)?);
+    match object_state(store, &digests.blake3, digests.size)? {
+        ObjectState::Intact => {
+            let held = if store.size(&raw)?.is_some() { raw } else { compressed };
+            // Whoever wrote it may have died before it was durable.
+            return store.settle(&[held]);
+        }
+        ObjectState::Damaged => {
+            store.remove(&raw)?;
+            store.remove(&compressed)?;
+        }
+        ObjectState::Absent => {}
+    }
+    let shrink = digests.size >= COMPRESS_FROM && compresses(reopen()?, source)?;
+    let checked = Checked { inner: reopen()?, hasher: blake3::Hasher::new(), expected: *digests };
+    let outcome = if shrink {
+        let encoder = zstd::stream::read::Encoder::new(checked, LEVEL);
+        encoder
+            .map_err(|error| StoreError::io("compress", source, error))
+            .and_then(|mut encoder| store.put(&compressed, &mut encoder))
+    } else {
+        let mut checked = checked;
+        store.put(&raw, &mut checked)
+    };
+    outcome.map_err(|error| match error {
+        StoreError::Io { source: cause, .. } if cause.kind() == io::ErrorKind::InvalidData => {
+            StoreError::Changed { name: source.to_owned() }
+        }
+        other => other,
+    })
+}
+
+/// Whether the first bytes shrink by a tenth or more.
+fn compresses(source: Box<dyn Read + '_>, name: &str) -> Result<bool, StoreError> {
+    let failed = |error| StoreError::io("read", name, error);
+    let mut sample = Vec::with_capacity(SAMPLE);
+    source.take(SAMPLE as u64).read_to_end(&mut sample).map_err(failed)?;
+    let smaller = zstd::bulk::compress(&sample, LEVEL).map_err(failed)?;
+    Ok(smaller.len() < sample.len() / 10 * 9)
+}
+
+/// Passes bytes on and fails at the end if they are not those that were promised.
+struct Checked<'a> {
+    inner: Box<dyn Read + 'a>,
+    hasher: blake3::Hasher,
+    expected: Digests,
+}
+
+impl Read for Checked<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.hasher.update(&buffer[..count]);
+        if count == 0 && self.hasher.finalize().as_bytes() != self.expected.blake3.as_bytes() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the bytes changed"));
+        }
+        Ok(count)
+    }
+}
+
+/// Opens an object's raw bytes; at most `size` and one more are ever produced, whatever a compressed file claims.
+pub fn open_object(store: &dyn Store, id: &ObjectId, size: u64) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
+    if let Some(raw) = store.open(&raw_name(id)?)? {
+        return Ok(Some(Box::new(raw.take(size.saturating_add(1)))));
+    }
+    let name = compressed_name(id)?;
+    let Some(compressed) = store.open(&name)? else { return Ok(None) };
+    let decoder = zstd::stream::read::Decoder::new(compressed);
+    let decoder = decoder.map_err(|error| StoreError::io("decompress", &name, error))?;
+    Ok(Some(Box::new(decoder.take(size.saturating_add(1)))))
+}
+
+/// Whether an object of this size is held, and intact.
+pub fn object_state(store: &dyn Store, id: &ObjectId, size: u64) -> Result<ObjectState, StoreError> {
+    let judged = |same: bool| if same { ObjectState::Intact } else { ObjectState::Damaged };
+    if let Some((hash, found)) = store.hash(&raw_name(id)?)? {
+        return Ok(judged(found == size && hash.as_bytes() == id.as_bytes()));
+    }
+    let Some(mut content) = open_object(store, id, size)? else { return Ok(ObjectState::Absent) };
+    let mut hasher = blake3::Hasher::new();
+    match io::copy(&mut content, &mut hasher) {
+        Ok(found) => Ok(judged(found == size && hasher.finalize().as_bytes() == id.as_bytes())),
+        // A compressed file that cannot be decompressed is damage to report, not an accident of this run.
+        Err(_) => Ok(ObjectState::Damaged),
+    }
+}
+
+/// Reads a whole object, checked against its id; `None` where it is not held.
+pub fn read_object(store: &dyn Store, id: &ObjectId, size: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(mut content) = open_object(store, id, size)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes).map_err(|_| StoreError::Damaged { name: id.to_string() })?;
+    let mut hasher = blake3::Hasher::new();
+    let hash =
+        if bytes.len() as u64 >= MAP_FROM { hasher.update_rayon(&bytes) } else { hasher.update(&bytes) }.finalize();
+    if bytes.len() as u64 != size || hash.as_bytes() != id.as_bytes() {
+        return Err(StoreError::Damaged { name: id.to_string() });
+    }
+    Ok(Some(bytes))
+}

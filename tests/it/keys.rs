@@ -1,0 +1,63 @@
+//! Keys, times and drafts that are the same in every run. Never trust these keys: their seeds are in this file.
+
+use proofmark::ledger::{Draft, Genesis, Ledger, LedgerError, LogSigner, Ratchet};
+use proofmark::object::Sha256;
+use proofmark::receipt::{Basis, Body, Moment, ScorecardBody, Subject, Tool};
+use proofmark::scorecard::Scorecard;
+use proofmark::store::Store;
+use proofmark::trust::SecretKey;
+
+/// A person's key.
+pub fn person() -> SecretKey {
+    SecretKey::generate([1; 32])
+}
+
+/// The log's key.
+pub fn log() -> SecretKey {
+    SecretKey::generate([2; 32])
+}
+
+pub const ORIGIN: &str = "proofmark.test/log";
+
+pub fn moment() -> Moment {
+    Moment::parse("2026-11-30T12:00:00Z").unwrap()
+}
+
+pub fn tool() -> Tool {
+    Tool { name: "proofmark".to_owned(), version: "0.0.0-test".to_owned() }
+}
+
+/// A new ledger in `store`.
+pub fn create(store: Box<dyn Store>) -> Result<Ledger, LedgerError> {
+    let (person, log) = (person(), log());
+    let signer = LogSigner::new(ORIGIN, &log)?;
+    Ledger::create(
+        store,
+        &Genesis { person: "tester", signer: &person, log: &signer, recorded_at: moment(), tool: tool() },
+    )
+}
+
+/// A round of `main` that asserts `quality`.
+pub fn round(quality: f64) -> Draft {
+    Draft {
+        subject: vec![Subject::new("system".parse().unwrap(), Sha256::of(b"system"))],
+        evidence: Vec::new(),
+        note: None,
+        recorded_at: moment(),
+        tool: tool(),
+        body: Body::Scorecard(ScorecardBody {
+            line: "main".parse().unwrap(),
+            basis: Basis::Asserted,
+            card: Scorecard::new(quality, 1.0, 0.5, 10, "a".repeat(64)).unwrap(),
+            scorer: "substring/v2".parse().unwrap(),
+            sealed: false,
+        }),
+    }
+}
+
+/// Appends `count` rounds in one commit.
+pub fn append(ledger: &Ledger, count: usize, ratchet: &Ratchet) -> Result<(), LedgerError> {
+    let log = log();
+    let drafts = (0..count).map(|number| Ok(round(number as f64 / 1e6)));
+    ledger.append(drafts, &person(), &LogSigner::new(ORIGIN, &log)?, ratchet).map(|_| ())
+}
