@@ -123,3 +123,82 @@ impl BundleWriter {
         Some((partial_tile(0, self.size)?.bundle()?, &self.bytes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none_full(name: TileName, _: &[u8]) -> Result<(), MerkleError> {
+        panic!("{name} is not full")
+    }
+
+    #[test]
+    fn entries_stand_behind_their_lengths() {
+        let mut writer = BundleWriter::new();
+        let long = vec![7; MAX_ENTRY_BYTES];
+        for entry in [b"one".as_slice(), b"", &long] {
+            writer.push(entry, none_full).unwrap();
+        }
+        let (name, bytes) = writer.partial_bundle().unwrap();
+        assert_eq!(name.to_string(), "tile/entries/000.p/3");
+        assert_eq!(bytes[..9], *b"\x00\x03one\x00\x00\xff\xff");
+        let bundle = Bundle::parse(bytes, 3).unwrap();
+        assert_eq!(bundle.width(), 3);
+        assert_eq!(bundle.entries().collect::<Vec<_>>(), [b"one".as_slice(), b"", &long]);
+    }
+
+    #[test]
+    fn an_entry_too_long_is_refused_and_nothing_appended() {
+        let mut writer = BundleWriter::new();
+        let long = vec![0; MAX_ENTRY_BYTES + 1];
+        assert_eq!(writer.push(&long, none_full), Err(MerkleError::EntryTooLong { bytes: 65_536 }));
+        assert_eq!(writer, BundleWriter::new());
+        assert_eq!(writer.partial_bundle(), None);
+    }
+
+    #[test]
+    fn the_256th_entry_fills_the_bundle() {
+        let mut filled = Vec::new();
+        let mut writer = BundleWriter::new();
+        for entry in 0..=255u8 {
+            let sink = |name: TileName, bytes: &[u8]| {
+                filled.push((name.to_string(), bytes.len()));
+                Ok::<_, MerkleError>(())
+            };
+            writer.push(&[entry], sink).unwrap();
+        }
+        assert_eq!(filled, [("tile/entries/000".to_owned(), 256 * 3)]);
+        assert_eq!((writer.size(), writer.partial_bundle()), (256, None));
+        writer.push(b"more", none_full).unwrap();
+        assert_eq!(
+            writer.partial_bundle(),
+            Some(("tile/entries/001.p/1".parse().unwrap(), b"\x00\x04more".as_slice()))
+        );
+    }
+
+    #[test]
+    fn cut_and_overlong_bundles_are_refused() {
+        let cut = "it ends within an entry";
+        let over = "bytes are left over after the last entry";
+        let whole = b"\x00\x03one\x00\x00\x00\x02no";
+        assert!(Bundle::parse(whole, 3).is_ok());
+        for length in 0..whole.len() {
+            let refused = Bundle::parse(&whole[..length], 3).unwrap_err();
+            assert!(matches!(refused, MerkleError::Bundle { width: 3, reason, .. } if reason == cut), "{refused}");
+        }
+        for (bytes, width, entry, offset, reason) in [
+            (whole.as_slice(), 2, 2, 7, over),
+            (whole, 0, 0, 0, over),
+            (whole, 4, 3, 11, cut),
+            (b"\x00", 1, 0, 0, cut),
+            (b"\xff\xffx", 1, 0, 0, cut),
+            (b"\x00\x00\x00", 1, 1, 2, over),
+        ] {
+            assert_eq!(Bundle::parse(bytes, width), Err(MerkleError::Bundle { width, entry, offset, reason }));
+        }
+        let stored = |_| Ok::<_, MerkleError>(whole.to_vec());
+        assert_eq!(BundleWriter::load(3, stored).unwrap().size(), 3);
+        assert!(BundleWriter::load(2, stored).is_err());
+        assert!(BundleWriter::load(4, stored).is_err());
+    }
+}

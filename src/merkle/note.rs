@@ -275,3 +275,201 @@ fn expect_text(text: &str) -> Result<(), MerkleError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A toy signature that depends on key and text, so that these tests need no key crate.
+    fn toy(raw: &[u8; 32], text: &[u8]) -> [u8; 64] {
+        let half = Sha256::of(&[raw.as_slice(), text].concat());
+        [*half.as_bytes(), *raw].concat().try_into().unwrap()
+    }
+
+    fn check(raw: &[u8; 32], text: &[u8], signature: &[u8; 64]) -> bool {
+        toy(raw, text) == *signature
+    }
+
+    fn key(name: &str, byte: u8) -> VerifierKey {
+        VerifierKey::new(name, [byte; 32]).unwrap()
+    }
+
+    fn signed(text: &str, keys: &[&VerifierKey]) -> Note {
+        let sign = |key: &VerifierKey| {
+            let raw = *key.raw();
+            move |text: &[u8]| Ok::<_, MerkleError>(toy(&raw, text))
+        };
+        let first = Note::sign(text, keys[0], sign(keys[0])).unwrap();
+        keys[1..].iter().fold(first, |note, key| note.cosign(key, sign(key)).unwrap())
+    }
+
+    #[test]
+    fn a_note_is_text_blank_line_and_signature_lines() {
+        let (log, witness) = (key("example.com/log", 1), key("witness", 2));
+        let text = "a text\n\nwith a blank line\n\n";
+        let note = signed(text, &[&log, &witness]);
+        let bytes = note.encode();
+        let encoded = String::from_utf8(bytes.clone()).unwrap();
+        assert!(encoded.starts_with(&format!("{text}\n\u{2014} example.com/log ")), "{encoded}");
+        assert_eq!(Note::parse(&bytes), Ok(note.clone()));
+        assert_eq!(note.text(), text);
+        let names: Vec<_> =
+            note.signatures().iter().map(|line| (line.name(), line.key_hash(), line.bytes().len())).collect();
+        assert_eq!(names, [("example.com/log", log.key_hash(), 64), ("witness", witness.key_hash(), 64)]);
+    }
+
+    #[test]
+    fn known_keys_are_checked_and_unknown_ones_passed_over() {
+        let (log, witness, stranger) = (key("log", 1), key("witness", 2), key("stranger", 3));
+        let note = signed("text\n", &[&stranger, &witness, &log]);
+        let keys = [log.clone(), witness.clone(), key("absent", 4)];
+        assert_eq!(note.verify(&keys, check), Ok(vec![&log, &witness]));
+        assert_eq!(note.verify(&keys[2..], check), Err(MerkleError::NoKnownSignature));
+        assert_eq!(note.verify(&[], check), Err(MerkleError::NoKnownSignature));
+        // Name or hash alone do not make a key known.
+        assert_eq!(note.verify(&[key("log", 9)], check), Err(MerkleError::NoKnownSignature));
+    }
+
+    #[test]
+    fn one_bad_signature_of_a_known_key_refuses_the_note() {
+        let (log, witness) = (key("log", 1), key("witness", 2));
+        let mut note = signed("text\n", &[&log, &witness]);
+        note.signatures[1].bytes[0] ^= 1;
+        let keys = [log.clone(), witness.clone()];
+        let refused = MerkleError::BadSignature { name: "witness".into(), key_hash: witness.key_hash() };
+        assert_eq!(note.verify(&keys, check), Err(refused.clone()));
+        assert_eq!(note.verify(&keys[..1], check), Ok(vec![&log]));
+        // A good signature before it by the same key does not make up for it, nor does another length.
+        let good = signed("text\n", &[&witness]).signatures[0].clone();
+        note.signatures.insert(0, good);
+        assert_eq!(note.verify(&keys, check), Err(refused.clone()));
+        note.signatures[2].bytes.truncate(63);
+        assert_eq!(note.verify(&keys, check), Err(refused));
+    }
+
+    #[test]
+    fn signing_again_replaces_the_signature() {
+        let (log, witness) = (key("log", 1), key("witness", 2));
+        let note = signed("text\n", &[&log, &witness, &log]);
+        let names: Vec<_> = note.signatures().iter().map(NoteSignature::name).collect();
+        assert_eq!(names, ["witness", "log"]);
+        let failed = note.cosign(&log, |_| Err(MerkleError::EmptyTree));
+        assert_eq!(failed, Err(MerkleError::EmptyTree), "the signer's own error");
+    }
+
+    #[test]
+    fn texts_that_a_note_cannot_carry_are_not_signed() {
+        for text in
+            ["", "no line feed", "a\ttab\n", "a\rreturn\n", "\0\n", &format!("{}\n", "x".repeat(MAX_NOTE_BYTES))]
+        {
+            let refused = Note::sign(text, &key("log", 1), |_| Ok::<_, MerkleError>([0; 64]));
+            assert!(matches!(refused, Err(MerkleError::Note { .. })), "{:?}", &text[..text.len().min(20)]);
+        }
+    }
+
+    #[test]
+    fn hostile_notes_are_refused() {
+        let line = "\u{2014} log AAAAAQI=\n";
+        let good = format!("text\n\n{line}");
+        assert!(Note::parse(good.as_bytes()).is_ok());
+        let apart = "no blank line sets the signatures apart";
+        let end = "it does not end with a signature line";
+        let dash = "a signature line begins with an em dash";
+        let parts = "a signature line has a name and a signature";
+        let name = "a signer's name is empty or has a space or a plus in it";
+        let base64 = "a signature is not standard base64";
+        let control = "a control character other than a line feed";
+        for (note, rule) in [
+            (String::new(), apart),
+            ("text\n".to_owned(), apart),
+            (format!("text\n{line}"), apart),
+            (format!("text\r\n\r\n{line}"), apart),
+            ("text\n\n".to_owned(), end),
+            (format!("text\n\n{}", line.trim_end()), end),
+            (format!("{good}\n"), end),
+            (format!("{good}trailing\n"), dash),
+            ("text\n\n- log AAAAAQI=\n".to_owned(), dash),
+            ("text\n\n\u{2014}log AAAAAQI=\n".to_owned(), dash),
+            ("text\n\n\u{2013} log AAAAAQI=\n".to_owned(), dash),
+            (format!("text\n\n {line}"), dash),
+            ("text\n\n\u{2014} AAAAAQI=\n".to_owned(), parts),
+            ("text\n\n\u{2014}  AAAAAQI=\n".to_owned(), name),
+            ("text\n\n\u{2014} a+b AAAAAQI=\n".to_owned(), name),
+            ("text\n\n\u{2014} a\u{a0}b AAAAAQI=\n".to_owned(), name),
+            ("text\n\n\u{2014} a\tb AAAAAQI=\n".to_owned(), name),
+            ("text\n\n\u{2014} log \n".to_owned(), "a signature is shorter than five bytes"),
+            ("text\n\n\u{2014} log AAAAAQ==\n".to_owned(), "a signature is shorter than five bytes"),
+            ("text\n\n\u{2014} log  AAAAAQI=\n".to_owned(), base64),
+            ("text\n\n\u{2014} log AAAAAQI\n".to_owned(), base64),
+            ("text\n\n\u{2014} log AAAAAQJ=\n".to_owned(), base64),
+            ("text\n\n\u{2014} log AAAA-_I=\n".to_owned(), base64),
+            ("text\n\n\u{2014} log AAAAAQI= \n".to_owned(), base64),
+            ("text\n\n\u{2014} log AAAAAQI=\r\n".to_owned(), base64),
+            (format!("te\txt\n\n{line}"), control),
+            (format!("te\0xt\n\n{line}"), control),
+            (format!("text\r\n\n{line}"), control),
+            (format!("text\n\n{}", line.repeat(101)), "it has over a hundred signatures"),
+            (format!("{}\n\n{line}", "x".repeat(MAX_NOTE_BYTES)), "it is longer than a megabyte"),
+        ] {
+            assert_eq!(Note::parse(note.as_bytes()), Err(MerkleError::Note { reason: rule }), "{:.80?}", note);
+        }
+        let delete = Note::parse(format!("te\u{7f}xt\n\n{line}").as_bytes());
+        assert!(delete.is_ok(), "the specification forbids only what is below U+0020");
+        let invalid = [b"te\xffxt\n\n", line.as_bytes()].concat();
+        assert_eq!(Note::parse(&invalid), Err(MerkleError::Note { reason: "it is not UTF-8" }));
+        assert!(Note::parse(format!("text\n\n{}", line.repeat(100)).as_bytes()).is_ok(), "a hundred are read");
+    }
+
+    #[test]
+    fn hostile_verifier_keys_are_refused() {
+        let good = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
+        assert!(good.parse::<VerifierKey>().is_ok());
+        let shape = "it is not name+hash+key";
+        let hash = "the hash is not the one of name and key";
+        let base64 = "the key is not standard base64";
+        let kind = "the key is not of type Ed25519";
+        let name = "the name is empty or has a space or a plus in it";
+        for (text, rule) in [
+            (String::new(), shape),
+            ("example.com/foo".to_owned(), shape),
+            ("example.com/foo+530d903a".to_owned(), shape),
+            (good.replace("530d903a", "530d903b"), hash),
+            (good.replace("530d903a", "530D903A"), hash),
+            (good.replace("530d903a", "0530d903a"), hash),
+            (good.replace("530d903a", ""), hash),
+            (good.replace("foo", "bar"), hash),
+            (good.replace("example.com/foo", ""), name),
+            (good.replace("foo", "f o"), name),
+            (good.replace("foo", "f\u{2003}o"), name),
+            (good.replace("foo", "f\u{1}o"), name),
+            (format!("{good}\n"), base64),
+            (format!("{good}="), base64),
+            (good.replace("3U2k", ""), "an Ed25519 key has 32 bytes"),
+            (good.replace("3U2k", "3U2kAA=="), "an Ed25519 key has 32 bytes"),
+            (good.replace("Aeky", "Auky"), kind),
+            ("example.com/foo+530d903a+".to_owned(), kind),
+        ] {
+            assert_eq!(text.parse::<VerifierKey>(), Err(MerkleError::VerifierKey { reason: rule }), "{text}");
+        }
+        for name in ["", " ", "a b", "a+b", "a\nb", "\u{85}", "\0"] {
+            assert!(VerifierKey::new(name, [0; 32]).is_err(), "{name:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_read_is_written_the_same(text in "[a-\u{2014} \n]{0,12}\n\n(\u{2014} [a+ ]{1,3} [A-D/]{7}[A-D=]\n?){1,3}") {
+            if let Ok(note) = Note::parse(text.as_bytes()) {
+                prop_assert_eq!(note.encode(), text.as_bytes());
+            }
+        }
+
+        #[test]
+        fn any_key_is_read_back(name in "[^ +\\s\\x00-\\x1f]{1,20}", raw: [u8; 32]) {
+            let key = VerifierKey::new(name, raw).unwrap();
+            prop_assert_eq!(key.to_string().parse(), Ok(key));
+        }
+    }
+}

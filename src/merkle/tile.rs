@@ -231,3 +231,127 @@ fn parse_index(text: &str) -> Result<u64, &'static str> {
     }
     Ok(index)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn paths_are_written_as_the_specification_writes_them() {
+        for (name, path) in [
+            (TileName::hashes(0, 0, 256), "tile/0/000"),
+            (TileName::hashes(0, 5, 1), "tile/0/005.p/1"),
+            (TileName::hashes(63, 999, 255), "tile/63/999.p/255"),
+            (TileName::entries(1000, 256), "tile/entries/x001/000"),
+            (TileName::entries(1_234_067, 17), "tile/entries/x001/x234/067.p/17"),
+            (TileName::hashes(2, u64::MAX, 256), "tile/2/x018/x446/x744/x073/x709/x551/615"),
+        ] {
+            let name = name.unwrap();
+            assert_eq!(name.to_string(), path);
+            assert_eq!(path.parse(), Ok(name));
+        }
+    }
+
+    #[test]
+    fn hostile_paths_are_refused() {
+        let shelf = "the level is not 0 to 63";
+        let width = "the width of a partial tile is not 1 to 255";
+        let index = "the index is not in groups of three";
+        for (path, rule) in [
+            ("", "it does not begin with tile/"),
+            ("/tile/0/000", "it does not begin with tile/"),
+            ("tiles/0/000", "it does not begin with tile/"),
+            ("tile/0", "it has no index"),
+            ("tile/64/000", shelf),
+            ("tile/00/000", shelf),
+            ("tile/01/000", shelf),
+            ("tile/+1/000", shelf),
+            ("tile/-1/000", shelf),
+            ("tile//000", shelf),
+            ("tile/data/000", shelf),
+            ("tile/Entries/000", shelf),
+            ("tile/99999999999999999999/000", shelf),
+            ("tile/0/000.p/0", width),
+            ("tile/0/000.p/256", width),
+            ("tile/0/000.p/01", width),
+            ("tile/0/000.p/+1", width),
+            ("tile/0/000.p/", width),
+            ("tile/0/000.p/1/", width),
+            ("tile/0/000.p/1.p/1", width),
+            ("tile/0/", index),
+            ("tile/0/0", index),
+            ("tile/0/0000", index),
+            ("tile/0/x000", index),
+            ("tile/0/001/000", index),
+            ("tile/0/x001/", index),
+            ("tile/0/x001/x000", index),
+            ("tile/0/X001/000", index),
+            ("tile/0/x001//000", index),
+            ("tile/0/+01", index),
+            ("tile/0/\u{0661}0", index),
+            ("tile/0/000.q/1", index),
+            ("tile/0/000 ", index),
+            ("tile/0/../000", index),
+            ("tile/0/x000/001", "the index has leading zeros"),
+            ("tile/0/x000/x000/000", "the index has leading zeros"),
+            ("tile/0/x018/x446/x744/x073/x709/x551/616", "the index is over 64 bits"),
+            ("tile/0/x999/x999/x999/x999/x999/x999/x999/999", "the index is over 64 bits"),
+        ] {
+            let text = path.to_owned();
+            assert_eq!(path.parse::<TileName>(), Err(MerkleError::TileName { text, reason: rule }), "{path}");
+        }
+        let long = format!("tile/{}", "9".repeat(10_000)).parse::<TileName>().unwrap_err();
+        assert!(long.to_string().len() < 200, "{long}");
+    }
+
+    #[test]
+    fn coordinates_out_of_range_make_no_name() {
+        for (level, width) in [(64, 1), (0, 0), (0, 257)] {
+            assert!(TileName::hashes(level, 0, width).is_err(), "level {level} width {width}");
+        }
+        assert!(TileName::entries(0, 0).is_err());
+        assert!(TileName::entries(0, 257).is_err());
+        assert_eq!(TileName::in_tree(0, 1, 256), None);
+        assert_eq!(TileName::in_tree(9, 0, u64::MAX), None);
+        assert_eq!(TileName::in_tree(0, u64::MAX, u64::MAX), None);
+        assert_eq!(TileName::in_tree(1, 0, 300), TileName::hashes(1, 0, 1).ok());
+    }
+
+    #[test]
+    fn a_tile_of_leaves_has_a_bundle_and_a_partial_one_a_full_one() {
+        let tile = TileName::hashes(0, 7, 3).unwrap();
+        assert_eq!(tile.bundle(), TileName::entries(7, 3).ok());
+        assert_eq!(tile.full(), TileName::hashes(0, 7, 256).unwrap());
+        assert_eq!(TileName::hashes(1, 7, 3).unwrap().bundle(), None);
+        assert_eq!(tile.bundle().and_then(TileName::bundle), None);
+        assert_eq!((tile.level(), tile.index(), tile.width(), tile.is_full()), (Some(0), 7, 3, false));
+    }
+
+    #[test]
+    fn a_tree_that_did_not_grow_has_no_new_tiles() {
+        for (old, new) in [(0, 0), (5, 5), (256, 256), (300, 20), (u64::MAX, 1), (u64::MAX, u64::MAX)] {
+            assert_eq!(tiles_between(old, new).next(), None, "{old} to {new}");
+        }
+        assert_eq!(partial_tiles(0).next(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_is_read_back(level in 0u8..64, index: u64, shift in 0u32..64, width in 1u16..=256) {
+            let index = index >> shift;
+            for name in [TileName::hashes(level, index, width), TileName::entries(index, width)] {
+                let name = name.unwrap();
+                prop_assert_eq!(name.to_string().parse(), Ok(name));
+            }
+        }
+
+        #[test]
+        fn whatever_is_read_is_written_the_same(path in "tile/(entries|[0-9]{1,2})/(x[0-9]{3}/){0,2}[0-9]{3}(\\.p/[0-9]{1,3})?") {
+            if let Ok(name) = path.parse::<TileName>() {
+                prop_assert_eq!(name.to_string(), path);
+            }
+        }
+    }
+}

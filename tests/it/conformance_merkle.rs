@@ -185,18 +185,17 @@ fn every_leaf_of_the_tessera_log_is_proven_at_every_size() {
 
 #[test]
 fn every_pair_of_sizes_of_the_tessera_log_is_consistent() {
+    let heads: Vec<_> = (1..=TESSERA_SIZE).map(|size| tessera_checkpoint(size).head()).collect();
     let mut whole = TileReader::new(TESSERA_SIZE, tessera_tile).unwrap();
-    for newer in 1..=TESSERA_SIZE {
-        let newer = tessera_checkpoint(newer).head();
+    for newer in &heads {
         let mut tree = TileReader::new(newer.size, tessera_tile).unwrap();
-        for older in 1..=newer.size {
-            let older = tessera_checkpoint(older).head();
+        for older in heads.iter().filter(|older| older.size <= newer.size) {
             assert_eq!(whole.root_at(older.size).unwrap(), older.root);
             let proof = tree.consistency(older.size, newer.size).unwrap();
             assert_eq!(whole.consistency(older.size, newer.size).unwrap(), proof);
-            verify_consistency(&older, &newer, &proof).unwrap();
+            verify_consistency(older, newer, &proof).unwrap();
             for spoiled in spoil(&proof) {
-                verify_consistency(&older, &newer, &spoiled).unwrap_err();
+                verify_consistency(older, newer, &spoiled).unwrap_err();
             }
         }
     }

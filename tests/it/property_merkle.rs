@@ -287,7 +287,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn appends_across_65536_write_the_same_tree(sizes in splits(65_300..65_530, 1..200, 4), index in 1u64..) {
