@@ -360,6 +360,16 @@ mod tests {
     }
 
     #[test]
+    fn a_note_takes_a_hundred_signatures_and_no_more() {
+        let keys: Vec<_> = (0..=100u8).map(|byte| key("witness", byte)).collect();
+        let full = signed("text\n", &keys[..100].iter().collect::<Vec<_>>());
+        assert_eq!(Note::parse(&full.encode()), Ok(full.clone()));
+        assert_eq!(full.verify(&keys, check).map(|signers| signers.len()), Ok(100));
+        let refused = full.cosign(&keys[100], |_| Ok::<_, MerkleError>([0; 64]));
+        assert_eq!(refused, Err(MerkleError::Note { reason: "it has over a hundred signatures" }));
+    }
+
+    #[test]
     fn texts_that_a_note_cannot_carry_are_not_signed() {
         for text in
             ["", "no line feed", "a\ttab\n", "a\rreturn\n", "\0\n", &format!("{}\n", "x".repeat(MAX_NOTE_BYTES))]

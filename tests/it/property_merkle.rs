@@ -174,6 +174,20 @@ fn trees_have_at_most_2_to_the_53_minus_1_leaves() {
     verify_inclusion(&Sha256::from_bytes([0; 32]), most - 1, &proof, &head).unwrap();
 }
 
+#[test]
+fn a_reader_holds_a_bounded_number_of_tiles() {
+    let mut asked = Vec::new();
+    let zeros = |name: TileName| {
+        asked.push(name.index());
+        Ok::<_, MerkleError>(vec![0; 32 * usize::from(name.width())])
+    };
+    let mut tree = TileReader::new(100 * 256, zeros).unwrap();
+    for leaf in (0..100).chain([99, 0]).map(|tile| tile * 256) {
+        tree.leaf(leaf).unwrap();
+    }
+    assert_eq!(asked, (0..100).chain([0]).collect::<Vec<_>>(), "the last is at hand, the first is not");
+}
+
 /// What a source or sink fails with comes back as it is.
 #[test]
 fn the_callers_own_error_comes_through() {
