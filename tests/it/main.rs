@@ -9,3 +9,7 @@ mod keys;
 mod ledger;
 mod property_merkle;
 mod tidy;
+
+mod conformance_regression;
+mod conformance_scorecard;
+mod statistics;
