@@ -27,11 +27,32 @@ impl NameList {
 
 impl fmt::Display for NameList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.names.join(", "))?;
+        for (index, name) in self.names.iter().enumerate() {
+            write!(f, "{}{}", if index == 0 { "" } else { ", " }, OneLine(name))?;
+        }
         match self.total - self.names.len() as u64 {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }
+    }
+}
+
+/// Foreign text inside a sentence: at most 80 characters, and none that breaks the line, moves a cursor or turns the
+/// direction of writing.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 80;
+        for character in self.0.chars().take(LONGEST) {
+            let turns = matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            if turns || character.is_control() {
+                write!(f, "{}", character.escape_unicode())?;
+            } else {
+                write!(f, "{character}")?;
+            }
+        }
+        if self.0.chars().nth(LONGEST).is_some() { f.write_str("…") } else { Ok(()) }
     }
 }
 
@@ -152,24 +173,28 @@ impl fmt::Display for Difference {
             Self::IdentityUnbound { side } => write!(f, "the {side} scorecard names no question set"),
             Self::IdentityScheme { base, current } => write!(f, "identity scheme differs: {base} != {current}"),
             Self::CaseCount { base, current } => write!(f, "case count differs: {base} != {current}"),
-            Self::ScorerName { base, current } => write!(f, "scorer differs: {base} != {current}"),
-            Self::ScorerVersion { base, current } => write!(f, "scorer version differs: {base} != {current}"),
-            Self::ScorerParameters { base, current } => write!(f, "scorer parameters differ: {base} != {current}"),
+            Self::ScorerName { base, current } => unlike(f, "scorer differs", base, current),
+            Self::ScorerVersion { base, current } => unlike(f, "scorer version differs", base, current),
+            Self::ScorerParameters { base, current } => unlike(f, "scorer parameters differ", base, current),
             Self::QuestionsAdded(list) => sentence(f, list, "added"),
             Self::QuestionsRemoved(list) => sentence(f, list, "removed"),
             Self::QuestionsChanged(list) => sentence(f, list, "changed"),
             Self::QuestionsMoved(list) => sentence(f, list, "moved"),
             Self::QuestionsNotHeld { side: Sides::Both } => {
-                f.write_str("question sets are not held, so which questions differ cannot be said")
+                f.write_str("question sets are not held, so which questions differ, if any, cannot be said")
             }
             Self::QuestionsNotHeld { side } => {
-                write!(f, "the {side} question set is not held, so which questions differ cannot be said")
+                write!(f, "the {side} question set is not held, so which questions differ, if any, cannot be said")
             }
             Self::IdentityOnly { base, current } => {
-                write!(f, "identities differ though no question or scorer held does: {base} != {current}")
+                unlike(f, "identities differ though no question or scorer held does", base, current)
             }
         }
     }
+}
+
+fn unlike(f: &mut fmt::Formatter<'_>, what: &str, base: &str, current: &str) -> fmt::Result {
+    write!(f, "{what}: {} != {}", OneLine(base), OneLine(current))
 }
 
 fn sentence(f: &mut fmt::Formatter<'_>, list: &NameList, what: &str) -> fmt::Result {
@@ -277,6 +302,13 @@ mod tests {
         let many = NameList::of(&names(23));
         assert_eq!((many.total, many.names.len()), (23, LISTED));
         assert!(Difference::QuestionsMoved(many).to_string().ends_with("q19, q20 and 3 more"));
+    }
+
+    #[test]
+    fn hostile_names_stay_on_one_short_line() {
+        let names = ["q1\n\u{1b}[2J\u{202e}".to_owned(), "é".repeat(500)];
+        let said = Difference::QuestionsAdded(NameList::of(&names)).to_string();
+        assert_eq!(said, format!("2 questions added: q1\\u{{a}}\\u{{1b}}[2J\\u{{202e}}, {}…", "é".repeat(80)));
     }
 
     #[test]

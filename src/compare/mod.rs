@@ -2,7 +2,7 @@
 //! where the rounds cannot be compared, what differs.
 //!
 //! [`Comparison`] serializes to the `compare.v1` document. `regressed`, `reasons` and `comparable` are exactly what
-//! [`detect_regression`](crate::scorecard::detect_regression) says; everything else explains it and overrules nothing.
+//! [`detect_regression`] says; everything else explains it and overrules nothing.
 
 mod difference;
 mod flips;

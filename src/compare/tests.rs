@@ -51,7 +51,7 @@ fn a_refusal_always_says_something_that_differs() {
             vec![
                 "the current scorecard names no question set",
                 "case count differs: 1 != 2",
-                "the base question set is not held, so which questions differ cannot be said",
+                "the base question set is not held, so which questions differ, if any, cannot be said",
             ],
         ),
         (

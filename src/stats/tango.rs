@@ -4,7 +4,7 @@ use super::{Interval, Z95, as_f64};
 
 /// The 95% interval for `p(current) − p(base)` from `better` newly passing and `worse` newly failing of `total` > 0.
 ///
-/// Each end is the difference δ that the score statistic rejects exactly at the level, equation numbers in
+/// Each end is the difference δ that the score statistic rejects exactly at the level; the formula is written out in
 /// `docs/statistics.md`. The lower end is minus the upper end of the mirrored table, so swapping the rounds mirrors the
 /// interval to the last bit.
 pub(super) fn interval95(better: u64, worse: u64, total: u64) -> Interval {

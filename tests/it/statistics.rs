@@ -134,6 +134,40 @@ fn statistics_of_real_rounds_agree_with_the_independent_reference() {
 }
 
 #[test]
+fn the_worked_example_in_the_documentation_is_what_is_computed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/statistics.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let statistics = real_comparison().statistics.unwrap();
+    let (mcnemar, clustered) = (statistics.mcnemar, statistics.clustered.unwrap());
+    let (base, current, difference) = (statistics.base, statistics.current, statistics.difference);
+    let (wilson, later) = (base.wilson95.unwrap(), current.wilson95.unwrap());
+    let tango = difference.tango95.unwrap();
+    let mut shown: Vec<&str> = page.split("**").skip(1).step_by(2).filter(|bold| bold.contains('.')).collect();
+    shown.retain(|bold| bold.trim_start_matches('−').parse::<f64>().is_ok());
+    let computed = [
+        mcnemar.two_sided,
+        mcnemar.one_sided_worse,
+        mcnemar.mid_p,
+        mcnemar.smallest_two_sided,
+        base.standard_error.unwrap(),
+        current.standard_error.unwrap(),
+        wilson.lower,
+        wilson.upper,
+        later.lower,
+        later.upper,
+        difference.paired_standard_error.unwrap(),
+        difference.unpaired_standard_error.unwrap(),
+        tango.lower,
+        tango.upper,
+        clustered.base.uncorrected,
+        clustered.base.corrected,
+        clustered.difference.uncorrected,
+        clustered.difference.corrected,
+    ];
+    assert_eq!(shown, computed.map(|value| format!("{value:.4}").replace('-', "−")));
+}
+
+#[test]
 fn the_document_is_the_same_bytes_every_time() {
     assert_eq!(encode(&real_comparison()).unwrap(), encode(&real_comparison()).unwrap());
 }
