@@ -27,5 +27,3 @@ pub mod receipt;
 
 // Floor 4: ledger.
 pub mod ledger;
-pub mod index;
-pub mod verify;

@@ -1,3 +1,7 @@
-//! The `proofmark` command.
+//! The `proofmark` command: people's floor on top of the library.
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::run(std::env::args_os())
+}

@@ -1,0 +1,152 @@
+//! What commands share: where the ledger, the keys and the state are, the time, and where answers go.
+
+use std::cell::RefCell;
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::path::{Path, PathBuf};
+
+use proofmark::ledger::{Ledger, Ratchet};
+use proofmark::receipt::{Moment, Tool};
+use proofmark::store::Directory;
+use serde::Serialize;
+
+use super::Global;
+use super::failure::{Exit, Failure};
+
+/// The folder's name.
+pub const LEDGER: &str = ".ledger";
+
+/// What every command is given.
+pub struct Context {
+    global: Global,
+    out: RefCell<BufWriter<Stdout>>,
+}
+
+impl Context {
+    /// The context of one run.
+    pub fn new(global: Global) -> Self {
+        Self { global, out: RefCell::new(BufWriter::new(io::stdout())) }
+    }
+
+    /// Whether the answer is one JSON document.
+    pub fn json(&self) -> bool {
+        self.global.json
+    }
+
+    /// Whether progress is shown: only to a person.
+    pub fn shows_progress(&self) -> bool {
+        !self.global.quiet && !self.global.json && io::stderr().is_terminal()
+    }
+
+    /// Writes text of the answer.
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        Ok(self.out.borrow_mut().write_all(text.as_bytes())?)
+    }
+
+    /// Writes bytes of the answer.
+    pub fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        Ok(self.out.borrow_mut().write_all(bytes)?)
+    }
+
+    /// Writes the answer as JSON.
+    pub fn print_json(&self, document: &impl Serialize) -> Result<(), Failure> {
+        let mut out = self.out.borrow_mut();
+        serde_json::to_writer_pretty(&mut *out, document).map_err(io::Error::from)?;
+        Ok(out.write_all(b"\n")?)
+    }
+
+    /// The answer in one of its two forms.
+    pub fn answer(&self, document: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        if self.json() { self.print_json(document) } else { self.print(&text()) }
+    }
+
+    /// Sends off what was written.
+    pub fn flush(&self) -> Result<(), Failure> {
+        Ok(self.out.borrow_mut().flush()?)
+    }
+
+    /// A word to the user beside the answer.
+    #[allow(clippy::print_stderr)]
+    pub fn note(&self, text: &str) {
+        if !self.global.quiet {
+            eprintln!("{}", super::failure::printable(text));
+        }
+    }
+
+    /// Reports a failure.
+    #[allow(clippy::print_stderr)]
+    pub fn report(&self, failure: &Failure) -> Exit {
+        if self.json() {
+            // One document, also when it is an error. What was buffered before is part of no document.
+            let _ = self.print_json(&failure.document());
+            let _ = self.flush();
+        }
+        eprintln!("{failure}");
+        failure.exit
+    }
+
+    /// Where the ledger is or, for `init`, will be.
+    pub fn ledger_folder(&self) -> Result<PathBuf, Failure> {
+        if let Some(folder) = &self.global.ledger {
+            return Ok(folder.clone());
+        }
+        let here = std::env::current_dir()?;
+        let found = here.ancestors().map(|folder| folder.join(LEDGER)).find(|folder| folder.is_dir());
+        found.ok_or_else(|| {
+            Failure::refused(format!("there is no `{LEDGER}` in {} or above it", here.display()))
+                .hint("`proofmark init` makes one; `--ledger DIR` names one elsewhere")
+        })
+    }
+
+    /// The ledger folder that was asked for by name, if any.
+    pub fn named_ledger(&self) -> Option<&Path> {
+        self.global.ledger.as_deref()
+    }
+
+    /// Opens the ledger.
+    pub fn ledger(&self) -> Result<Ledger, Failure> {
+        let folder = self.ledger_folder()?;
+        Ok(Ledger::open(Box::new(Directory::new(folder)))?)
+    }
+
+    /// The user's configuration folder (`$XDG_CONFIG_HOME/proofmark`, else `~/.config/proofmark`): keys.
+    pub fn config_folder(&self) -> Result<PathBuf, Failure> {
+        user_folder("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// The user's state folder (`$XDG_STATE_HOME/proofmark`, else `~/.local/state/proofmark`): what was seen of logs.
+    pub fn state_folder(&self) -> Result<PathBuf, Failure> {
+        user_folder("XDG_STATE_HOME", ".local/state")
+    }
+
+    /// What this machine saw of logs.
+    pub fn ratchet(&self) -> Result<Ratchet, Failure> {
+        Ok(Ratchet::new(self.state_folder()?.join("seen")))
+    }
+
+    /// Now, to the second; `SOURCE_DATE_EPOCH` (reproducible-builds.org) sets it for rebuilds and tests.
+    pub fn now(&self) -> Result<Moment, Failure> {
+        let seconds = match std::env::var("SOURCE_DATE_EPOCH") {
+            Ok(text) => text.parse().map_err(|_| {
+                Failure::refused(format!("SOURCE_DATE_EPOCH must be seconds since 1970, not `{text}`"))
+            })?,
+            Err(_) => std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map(|since| since.as_secs() as i64)
+                .map_err(|_| Failure::failed("the clock is before 1970"))?,
+        };
+        Moment::from_unix(seconds).ok_or_else(|| Failure::refused("the time is beyond the year 9999"))
+    }
+
+    /// This program, for receipts.
+    pub fn tool(&self) -> Tool {
+        Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+fn user_folder(variable: &str, below_home: &str) -> Result<PathBuf, Failure> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = set(variable).or_else(|| Some(set("HOME")?.join(below_home)));
+    base.map(|base| base.join("proofmark")).ok_or_else(|| {
+        Failure::failed("there is no home folder").hint(format!("set HOME or {variable} to an absolute path"))
+    })
+}

@@ -1,0 +1,1 @@
+//! Finding keys: the person's, and the log's.

@@ -1,0 +1,87 @@
+//! The command line: one file per command, what all of them share in `context`, `failure`, `keys` and `progress`.
+//!
+//! stdout is the answer and stderr everything else; exit codes are those of `docs/cli.md`.
+
+mod completion;
+mod context;
+mod failure;
+mod keys;
+mod progress;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use context::Context;
+use failure::{Exit, Failure};
+
+/// A git-style ledger of evaluation receipts: signed, bound to their evidence, re-derivable offline.
+#[derive(Debug, Parser)]
+#[command(name = "proofmark", version, arg_required_else_help = true, max_term_width = 110)]
+#[command(after_help = "\
+Exit codes:
+  0  yes: done, GO, not regressed, verified
+  3  ran to the end and the answer is no: BLOCKED, regressed, NO-GO, findings
+  2  refused: malformed, mismatched or unreproducible evidence, wrong usage; nothing written
+  1  could not run: I/O, permission, internal
+
+Examples:
+  proofmark demo                                        the whole story in a temporary folder
+  proofmark init                                        a ledger in this folder
+  proofmark append --questions q.jsonl --answers a.jsonl
+  proofmark compare                                     the newest round against the one before
+  proofmark verify --replay                             re-derive every number from its evidence")]
+struct Command {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Subcommands,
+}
+
+/// What every command takes.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// The ledger's folder [default: the nearest `.ledger` in this folder or above]
+    #[arg(long, global = true, env = "PROOFMARK_LEDGER", value_name = "DIR", help_heading = "Global options")]
+    pub ledger: Option<PathBuf>,
+    /// Answer with one JSON document on stdout
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub json: bool,
+    /// No progress on stderr
+    #[arg(long, short, global = true, help_heading = "Global options")]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    /// Print a shell completion script
+    Completion(completion::Arguments),
+}
+
+/// Runs the command line and says how it ended.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let command = match Command::try_parse_from(arguments) {
+        Ok(command) => command,
+        Err(error) => {
+            // Help and version are answers; everything else is wrong usage.
+            let code = if error.use_stderr() { Exit::Refused } else { Exit::Yes };
+            let _ = error.print();
+            return code.into();
+        }
+    };
+    let context = Context::new(command.global);
+    let outcome = dispatch(command.command, &context).and_then(|exit| context.flush().map(|()| exit));
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(failure) if failure.is_broken_pipe() => Exit::Yes.into(),
+        Err(failure) => context.report(&failure).into(),
+    }
+}
+
+fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
+    match command {
+        Subcommands::Completion(arguments) => completion::run(&arguments, &mut Command::command(), context),
+    }
+}
