@@ -205,3 +205,141 @@ impl<'a> Body<'a> {
         if self.0.is_empty() { Ok(()) } else { Err(TrustError::AgentAnswer { reason: "it has bytes left over" }) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::SecretKey;
+    use std::io::Cursor;
+
+    /// Gives the answers it was made with, whatever it is asked.
+    struct Script(Cursor<Vec<u8>>);
+
+    impl Script {
+        fn of(answers: &[Vec<u8>]) -> Box<Self> {
+            let mut bytes = Vec::new();
+            answers.iter().for_each(|answer| push_string(&mut bytes, answer));
+            Box::new(Self(Cursor::new(bytes)))
+        }
+    }
+
+    impl Read for Script {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl Write for Script {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn secret() -> SecretKey {
+        SecretKey::generate([5; 32])
+    }
+
+    fn rsa_blob() -> Vec<u8> {
+        let mut blob = Vec::new();
+        push_string(&mut blob, b"ssh-rsa");
+        push_string(&mut blob, &[1, 0, 1]);
+        blob
+    }
+
+    fn list(blobs: &[&[u8]]) -> Vec<u8> {
+        let mut answer = vec![IDENTITIES_ANSWER];
+        answer.extend_from_slice(&(blobs.len() as u32).to_be_bytes());
+        for blob in blobs {
+            push_string(&mut answer, blob);
+            push_string(&mut answer, b"a comment \xff");
+        }
+        answer
+    }
+
+    fn signed(kind: &[u8], signature: &[u8]) -> Vec<u8> {
+        let (mut inner, mut answer) = (Vec::new(), vec![SIGN_RESPONSE]);
+        push_string(&mut inner, kind);
+        push_string(&mut inner, signature);
+        push_string(&mut answer, &inner);
+        answer
+    }
+
+    fn held() -> Vec<u8> {
+        list(&[&rsa_blob(), &secret().public().blob()])
+    }
+
+    fn signer(answer: Vec<u8>) -> AgentSigner {
+        AgentSigner::new(Script::of(&[held(), answer]), *secret().public()).unwrap()
+    }
+
+    #[test]
+    fn every_key_is_listed_and_only_ed25519_can_sign() {
+        let found = identities(&mut *Script::of(&[held()])).unwrap();
+        assert_eq!((found[0].kind.as_str(), found[0].key), ("ssh-rsa", None));
+        assert_eq!((found[1].kind.as_str(), found[1].key), (KIND, Some(*secret().public())));
+        assert_eq!(found[1].comment, "a comment \u{fffd}");
+        let rsa = AgentSigner::by_id(Script::of(&[held()]), &KeyId::of_blob(&rsa_blob()));
+        assert!(matches!(rsa, Err(TrustError::KeyKind { kind }) if kind == "ssh-rsa"));
+        let absent = AgentSigner::new(Script::of(&[list(&[])]), *secret().public());
+        assert!(matches!(absent, Err(TrustError::AgentLacksKey { .. })));
+        assert!(matches!(identities(&mut *Script::of(&[vec![FAILURE]])), Err(TrustError::AgentRefusedList)));
+    }
+
+    #[test]
+    fn a_good_signature_is_handed_out_and_a_bad_one_is_not() {
+        let good = secret().sign(b"message").unwrap();
+        assert_eq!(signer(signed(b"ssh-ed25519", &good.0)).sign(b"message").unwrap(), good);
+        let faulty = signer(signed(b"ssh-ed25519", &good.0)).sign(b"another");
+        assert!(matches!(faulty, Err(TrustError::FaultySignature { .. })), "{faulty:?}");
+    }
+
+    #[test]
+    fn refusing_and_having_lost_the_key_are_told_apart() {
+        let stream = |after| Script::of(&[held(), vec![FAILURE], after]);
+        let refused = AgentSigner::new(stream(held()), *secret().public()).unwrap().sign(b"message");
+        assert!(matches!(refused, Err(TrustError::AgentRefused { .. })), "{refused:?}");
+        let gone = AgentSigner::new(stream(list(&[&rsa_blob()])), *secret().public()).unwrap().sign(b"message");
+        assert!(matches!(gone, Err(TrustError::AgentLacksKey { .. })), "{gone:?}");
+    }
+
+    #[test]
+    fn nonsense_gives_the_stream_up() {
+        let good = secret().sign(b"message").unwrap();
+        let cut = signed(b"ssh-ed25519", &good.0);
+        let mut longer = cut.clone();
+        longer.push(0);
+        for answer in [
+            vec![99],
+            held(),
+            signed(b"rsa-sha2-512", &good.0),
+            signed(b"ssh-ed25519", &good.0[1..]),
+            cut[..40].to_vec(),
+            longer,
+        ] {
+            let signer = signer(answer);
+            let error = signer.sign(b"message").unwrap_err();
+            assert!(matches!(error, TrustError::AgentAnswer { .. }), "{error:?}");
+            assert!(matches!(signer.sign(b"message"), Err(TrustError::AgentLost)));
+        }
+        let silent = AgentSigner::new(Script::of(&[held()]), *secret().public()).unwrap();
+        assert!(matches!(silent.sign(b"message"), Err(TrustError::AgentStream { .. })));
+        assert!(matches!(silent.sign(b"message"), Err(TrustError::AgentLost)));
+    }
+
+    #[test]
+    fn lengths_are_not_believed() {
+        for bytes in [vec![0xff; 4], vec![0; 4], vec![0, 4, 0, 1]] {
+            let error = identities(&mut Script(Cursor::new(bytes))).unwrap_err();
+            assert!(matches!(error, TrustError::AgentAnswer { .. }), "{error:?}");
+        }
+        let mut many = vec![IDENTITIES_ANSWER];
+        many.extend_from_slice(&u32::MAX.to_be_bytes());
+        assert!(matches!(identities(&mut *Script::of(&[many])), Err(TrustError::AgentAnswer { .. })));
+        let long = signer(vec![]).sign(&vec![0; MOST_MESSAGE + 1]);
+        assert!(matches!(long, Err(TrustError::AgentMessageTooLong { .. })));
+    }
+}

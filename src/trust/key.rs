@@ -292,3 +292,125 @@ impl<'de> Deserialize<'de> for PublicKey {
         Ok(key)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // RFC 8032, section 7.1, test 1.
+    const RAW: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+    const SIGNATURE: &str = "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b";
+
+    fn bytes<const N: usize>(hex: &str) -> [u8; N] {
+        std::array::from_fn(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap())
+    }
+
+    fn key() -> PublicKey {
+        PublicKey::from_raw(&bytes(RAW)).unwrap()
+    }
+
+    #[test]
+    fn the_rfc_8032_signature_verifies_and_one_bit_less_does_not() {
+        let signature = Signature(bytes(SIGNATURE));
+        key().verify(b"", &signature).unwrap();
+        assert!(matches!(key().verify(b" ", &signature), Err(TrustError::BadSignature { .. })));
+        assert_eq!(Signature::from_base64(&signature.to_base64()).unwrap(), signature);
+    }
+
+    #[test]
+    fn openssh_text_reads_back_with_and_without_a_comment() {
+        let text = key().to_openssh();
+        assert!(text.starts_with("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI"), "{text}");
+        for line in [text.clone(), format!("{text} ann@example.org of CI\n"), format!(" {text}\r\n")] {
+            assert_eq!(PublicKey::from_openssh(&line).unwrap(), key());
+        }
+    }
+
+    #[test]
+    fn serde_takes_one_text_per_key() {
+        let text = serde_json::to_string(&key()).unwrap();
+        assert_eq!(serde_json::from_str::<PublicKey>(&text).unwrap(), key());
+        for other in [
+            text.replace("ssh-ed25519 ", "ssh-ed25519  "),
+            text.replacen('"', "\" ", 1),
+            format!("{} ann\"", &text[..text.len() - 1]),
+        ] {
+            assert!(serde_json::from_str::<PublicKey>(&other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn weak_and_non_canonical_keys_are_refused() {
+        let mut identity = [0u8; 32];
+        identity[0] = 1;
+        assert!(matches!(PublicKey::from_raw(&identity), Err(TrustError::SmallOrderKey)));
+        identity[31] = 0x80;
+        assert!(matches!(PublicKey::from_raw(&identity), Err(TrustError::NonCanonicalKey)));
+        // y = p + 3, a point of large order by an encoding that is not the canonical one of y = 3.
+        let mut above = [0xff; 32];
+        (above[0], above[31]) = (0xf0, 0x7f);
+        let mut three = [0u8; 32];
+        three[0] = 3;
+        assert!(PublicKey::from_raw(&three).is_ok(), "y = 3 is a point");
+        assert!(matches!(PublicKey::from_raw(&above), Err(TrustError::NonCanonicalKey)));
+        // y = 2 is on no point of the curve.
+        three[0] = 2;
+        assert!(matches!(PublicKey::from_raw(&three), Err(TrustError::NonCanonicalKey)));
+    }
+
+    #[test]
+    fn other_kinds_are_refused_by_name() {
+        let blob =
+            |kind: &str| STANDARD.encode([&(kind.len() as u32).to_be_bytes(), kind.as_bytes(), &[0; 40]].concat());
+        for kind in [
+            "ssh-rsa",
+            "ecdsa-sha2-nistp256",
+            "sk-ssh-ed25519@openssh.com",
+            "ssh-ed25519-cert-v01@openssh.com",
+            "ssh-dss",
+        ] {
+            for line in [format!("{kind} {}", blob(kind)), format!("ssh-ed25519 {}", blob(kind))] {
+                match PublicKey::from_openssh(&line) {
+                    Err(TrustError::KeyKind { kind: found }) => assert_eq!(found, kind),
+                    other => panic!("{line}: {other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused_with_its_reason() {
+        let good = key().to_openssh();
+        for line in [
+            "",
+            "hello",
+            "hello world",
+            "ssh-ed25519",
+            "ssh-ed25519 AAAA",
+            "ssh-ed25519 !",
+            "-----BEGIN OPENSSH PRIVATE KEY-----",
+            &good[..good.len() - 4],
+            &format!("{good}AAAA"),
+            &format!("{good}\n{good}"),
+            "no-pty ssh-ed25519",
+        ] {
+            assert!(matches!(PublicKey::from_openssh(line), Err(TrustError::PublicKeyText { .. })), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn fingerprints_have_one_form() {
+        let id = key().fingerprint();
+        assert_eq!(id.as_str().len(), 50);
+        assert_eq!(id.to_string().parse::<KeyId>().unwrap(), id);
+        let digits = id.as_str().strip_prefix("SHA256:").unwrap();
+        let mut loose = digits.to_owned();
+        loose.replace_range(42.., if digits.ends_with('B') { "C" } else { "B" });
+        for text in
+            [digits.to_owned(), format!("{id}="), format!("SHA256:{loose}"), format!("MD5:{digits}"), format!("{id} ")]
+        {
+            assert!(text.parse::<KeyId>().is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<KeyId>("\"SHA256:\"").is_err());
+    }
+}

@@ -172,3 +172,98 @@ fn open(key: &PrivateKey, passphrase: &str) -> Result<PrivateKey, TrustError> {
         other => damaged(other),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> SecretKey {
+        SecretKey::generate([7; 32])
+    }
+
+    fn locked() -> Zeroizing<String> {
+        key().to_openssh("ann", Some(Encryption { passphrase: "open sesame", salt: [9; 16] })).unwrap()
+    }
+
+    #[test]
+    fn plain_text_reads_back_and_is_the_same_each_time() {
+        let text = key().to_openssh("ann@example.org", None).unwrap();
+        assert_eq!(text, key().to_openssh("ann@example.org", None).unwrap());
+        assert!(!SecretKey::needs_passphrase(&text).unwrap());
+        for form in [text.to_string(), text.replace('\n', "\r\n"), format!("\n{}\n\n", *text)] {
+            let read = SecretKey::from_openssh(&form, None).unwrap();
+            assert_eq!(read.public(), key().public());
+            assert_eq!(read.sign(b"message").unwrap(), key().sign(b"message").unwrap());
+        }
+    }
+
+    #[test]
+    fn a_passphrase_is_needed_and_has_to_be_the_right_one() {
+        let text = locked();
+        assert!(SecretKey::needs_passphrase(&text).unwrap());
+        assert_eq!(SecretKey::from_openssh(&text, Some("open sesame")).unwrap().public(), key().public());
+        assert!(matches!(SecretKey::from_openssh(&text, None), Err(TrustError::PassphraseMissing)));
+        assert!(matches!(SecretKey::from_openssh(&text, Some("open")), Err(TrustError::PassphraseWrong)));
+        assert!(matches!(SecretKey::from_openssh(&text, Some("")), Err(TrustError::PassphraseWrong)));
+        let empty = Encryption { passphrase: "", salt: [0; 16] };
+        assert!(matches!(key().to_openssh("", Some(empty)), Err(TrustError::PassphraseEmpty)));
+    }
+
+    #[test]
+    fn every_flipped_byte_of_a_plain_file_is_refused_or_changes_no_key() {
+        let text = key().to_openssh("", None).unwrap();
+        for place in 0..text.len() {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
+            let text = String::from_utf8(bytes).unwrap();
+            match SecretKey::from_openssh(&text, None) {
+                Ok(read) => assert_eq!(read.public(), key().public(), "byte {place}"),
+                Err(
+                    TrustError::DamagedPrivateKey { .. }
+                    | TrustError::PrivateKeyText { .. }
+                    | TrustError::KeyKind { .. },
+                ) => {}
+                Err(other) => panic!("byte {place}: {other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_that_would_take_hours_are_refused() {
+        let text = locked();
+        let mut blob = PrivateKey::from_openssh(text.as_bytes()).unwrap().to_bytes().unwrap().to_vec();
+        let at = blob.windows(16).position(|bytes| bytes == [9; 16]).unwrap() + 16;
+        assert_eq!(blob[at..at + 4], ROUNDS.to_be_bytes());
+        blob[at..at + 4].copy_from_slice(&u32::MAX.to_be_bytes());
+        let text = PrivateKey::from_bytes(&blob).unwrap().to_openssh(LineEnding::LF).unwrap();
+        let refused = SecretKey::from_openssh(&text, Some("open sesame"));
+        assert!(matches!(refused, Err(TrustError::TooManyRounds { rounds: u32::MAX, .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn text_of_something_else_is_refused_with_what_it_is() {
+        for (text, word) in [
+            (key().public().to_openssh(), "public key"),
+            ("-----BEGIN RSA PRIVATE KEY-----\n".to_owned(), "another format"),
+            ("hello".to_owned(), "begins with"),
+            ("x".repeat(MOST_TEXT + 1), "longer"),
+        ] {
+            let message = SecretKey::from_openssh(&text, None).unwrap_err().to_string();
+            assert!(message.contains(word), "{message}");
+        }
+    }
+
+    #[test]
+    fn comments_are_one_line() {
+        assert!(matches!(key().to_openssh("a\nb", None), Err(TrustError::KeyComment)));
+        assert!(matches!(key().to_openssh(&"x".repeat(257), None), Err(TrustError::KeyComment)));
+    }
+
+    #[test]
+    fn a_faulty_signature_is_not_handed_out_and_debug_shows_no_secret() {
+        let mut signature = key().sign(b"message").unwrap();
+        signature.0[40] ^= 1;
+        assert!(matches!(checked(key().public(), b"message", signature), Err(TrustError::FaultySignature { .. })));
+        assert_eq!(format!("{:?}", key()), format!("SecretKey(of {})", key().public()));
+    }
+}

@@ -413,3 +413,227 @@ fn check_thresholds(thresholds: &Thresholds, persons: &[Person]) -> Result<(), T
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{encode, parse_canonical};
+    use crate::trust::{SecretKey, Signer};
+
+    fn key(seed: u8) -> PublicKey {
+        *SecretKey::generate([seed; 32]).public()
+    }
+
+    fn id(seed: u8) -> KeyId {
+        key(seed).fingerprint()
+    }
+
+    fn log_of(key: &PublicKey) -> LogKey {
+        let body = STANDARD.encode([&[1u8][..], key.raw()].concat());
+        LogKey { origin: "example.org/evals".to_owned(), key: format!("example.org/evals+0a1b2c3d+{body}") }
+    }
+
+    fn person(name: &str, keys: &[(u8, Standing)], roles: &[Role]) -> Person {
+        let keys = keys.iter().map(|&(seed, status)| KeyRecord { key: key(seed), status }).collect();
+        Person { name: name.to_owned(), keys, roles: roles.to_vec() }
+    }
+
+    fn persons() -> Vec<Person> {
+        use Standing::{Active, Compromised, Retired};
+        vec![
+            person("Ann", &[(1, Active), (2, Retired), (3, Compromised), (4, Active)], &[Role::Root, Role::Signoff]),
+            person("Bob", &[(5, Active)], &[Role::Root, Role::Append, Role::Signoff]),
+            person("CI", &[(6, Active)], &[Role::Append]),
+            person("Gone", &[(7, Retired)], &[Role::Root, Role::Signoff, Role::Witness]),
+        ]
+    }
+
+    const TWO: Thresholds = Thresholds { root: 2, signoff: 2, witness: None };
+
+    fn statement() -> Statement {
+        Statement::new(2, log_of(&key(99)), persons(), TWO, Rules::default()).unwrap()
+    }
+
+    fn refused(result: Result<Statement, TrustError>) -> String {
+        match result {
+            Err(TrustError::Statement { field, .. }) => field,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_first_statement_reads_back_byte_for_byte() {
+        let first = Statement::first("Ann", key(1), log_of(&key(99))).unwrap();
+        let bytes = encode(&first).unwrap();
+        assert_eq!(parse_canonical::<Statement>(&bytes).unwrap(), first);
+        let text = String::from_utf8(bytes).unwrap();
+        let wanted = format!(
+            r#"{{"log":{{"key":"{}","origin":"example.org/evals"}},"persons":[{{"keys":[{{"key":"{}","status":"active"}}],"name":"Ann","roles":["root","append","signoff","witness"]}}],"rules":{{}},"thresholds":{{"root":1,"signoff":1}},"version":1}}"#,
+            log_of(&key(99)).key,
+            key(1).to_openssh(),
+        );
+        assert_eq!(text, wanted);
+        for role in Role::ALL {
+            assert_eq!(first.may(&id(1), role).unwrap().name, "Ann");
+        }
+    }
+
+    #[test]
+    fn every_rule_is_written_in_camel_case_and_reads_back() {
+        let rules = Rules {
+            appender_may_be_only_signoff: Some(false),
+            recomputed_only: Some(true),
+            signoff_max_age_days: Some(90),
+            max_looks: Some(3),
+        };
+        let thresholds = Thresholds { witness: Some(1), ..TWO };
+        let mut all = persons();
+        all[2].roles.push(Role::Witness);
+        let statement = Statement::new(3, log_of(&key(99)), all, thresholds, rules).unwrap();
+        let bytes = encode(&statement).unwrap();
+        assert_eq!(parse_canonical::<Statement>(&bytes).unwrap(), statement);
+        let text = String::from_utf8(bytes).unwrap();
+        for member in [
+            r#""appenderMayBeOnlySignoff":false"#,
+            r#""recomputedOnly":true"#,
+            r#""signoffMaxAgeDays":90"#,
+            r#""maxLooks":3"#,
+            r#""witness":1"#,
+        ] {
+            assert!(text.contains(member), "{text}");
+        }
+    }
+
+    #[test]
+    fn unknown_members_and_loose_spellings_are_refused() {
+        let text = String::from_utf8(encode(&statement()).unwrap()).unwrap();
+        serde_json::from_str::<Statement>(&text).unwrap();
+        for (from, to) in [
+            ("\"version\":2", "\"version\":2,\"extra\":1"),
+            ("\"version\":2", "\"version\":2.0"),
+            ("\"rules\":{}", "\"rules\":{\"lenient\":true}"),
+            ("\"rules\":{}", "\"rules\":{\"maxLooks\":0}"),
+            ("\"rules\":{},", ""),
+            ("\"status\":\"retired\"", "\"status\":\"Retired\""),
+            ("\"name\":\"CI\"", "\"name\":\"CI\",\"email\":\"\""),
+            ("[\"root\",\"signoff\"]", "[\"signoff\",\"root\"]"),
+        ] {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text, "{from}");
+            assert!(serde_json::from_str::<Statement>(&changed).is_err(), "{to}");
+        }
+    }
+
+    #[test]
+    fn a_statement_that_breaks_a_rule_is_refused_naming_the_member() {
+        let log = log_of(&key(99));
+        let with = |change: &dyn Fn(&mut Vec<Person>)| {
+            let mut all = persons();
+            change(&mut all);
+            refused(Statement::new(2, log.clone(), all, TWO, Rules::default()))
+        };
+        assert_eq!(with(&|all| all.clear()), "persons");
+        assert_eq!(with(&|all| all[1].name = "Ann".to_owned()), "persons[1].name");
+        assert_eq!(with(&|all| all[3].keys.clear()), "persons[3].keys");
+        assert_eq!(with(&|all| all[1].keys = all[0].keys.clone()), "persons[1].keys[0]");
+        assert_eq!(with(&|all| all[0].keys[1] = all[0].keys[0].clone()), "persons[0].keys[1]");
+        assert_eq!(with(&|all| all[0].roles.reverse()), "persons[0].roles");
+        assert_eq!(with(&|all| all[0].roles = vec![Role::Root, Role::Root]), "persons[0].roles");
+        assert_eq!(with(&|all| all[1].roles = vec![Role::Signoff]), "thresholds.root");
+        for name in ["", " Ann", "Ann ", "A\nnn", "A\u{200b}nn", "\u{202e}nnA", "A\u{a0}nn", &"x".repeat(65)] {
+            assert_eq!(with(&|all| all[2].name = name.to_owned()), "persons[2].name", "{name:?}");
+        }
+        for version in [0, 1 << 53] {
+            let statement = Statement::new(version, log.clone(), persons(), TWO, Rules::default());
+            assert_eq!(refused(statement), "version");
+        }
+    }
+
+    #[test]
+    fn thresholds_are_within_the_persons_who_can_reach_them() {
+        // Four persons are listed as root or signoff, but Gone has no active key.
+        for (thresholds, field) in [
+            (Thresholds { root: 0, ..TWO }, "thresholds.root"),
+            (Thresholds { root: 3, ..TWO }, "thresholds.root"),
+            (Thresholds { signoff: 0, ..TWO }, "thresholds.signoff"),
+            (Thresholds { signoff: 3, ..TWO }, "thresholds.signoff"),
+            (Thresholds { witness: Some(0), ..TWO }, "thresholds.witness"),
+            (Thresholds { witness: Some(1), ..TWO }, "thresholds.witness"),
+        ] {
+            assert_eq!(refused(Statement::new(2, log_of(&key(99)), persons(), thresholds, Rules::default())), field);
+        }
+        for (rules, field) in [
+            (Rules { max_looks: Some(0), ..Rules::default() }, "rules.maxLooks"),
+            (Rules { signoff_max_age_days: Some(0), ..Rules::default() }, "rules.signoffMaxAgeDays"),
+        ] {
+            assert_eq!(refused(Statement::new(2, log_of(&key(99)), persons(), TWO, rules)), field);
+        }
+    }
+
+    #[test]
+    fn the_log_key_is_a_verifier_key_of_its_own() {
+        let of = |log: LogKey| refused(Statement::first("Ann", key(1), log));
+        assert_eq!(of(log_of(&key(1))), "log.key");
+        for text in [
+            "",
+            "name",
+            "name+0a1b2c3d",
+            "name+0A1B2C3D+AeA=",
+            "name+0a1b2c3+AeA=",
+            "na me+0a1b2c3d+AeA=",
+            "name+0a1b2c3d+*",
+            "+0a1b2c3d+AeA=",
+        ] {
+            assert_eq!(of(LogKey { key: text.to_owned(), ..log_of(&key(99)) }), "log.key", "{text}");
+        }
+        for origin in ["", "a b", "a+b", "a\n"] {
+            assert_eq!(of(LogKey { origin: origin.to_owned(), ..log_of(&key(99)) }), "log.origin", "{origin:?}");
+        }
+        // From the Tessera test log; its base64 has a `+` of its own.
+        let key_text = "example.com/log/testdata+33d7b496+AeHTu4Q3hEIMHNqc6fASMsq3rKNx280NI+oO5xCFkkSx".to_owned();
+        Statement::first("Ann", key(1), LogKey { origin: "example.com/log/testdata".to_owned(), key: key_text })
+            .unwrap();
+    }
+
+    #[test]
+    fn a_refusal_says_who_which_rule_and_what_would_satisfy_it() {
+        let statement = statement();
+        assert_eq!(statement.may(&id(1), Role::Root).unwrap().name, "Ann");
+        assert_eq!(statement.person_of(&id(3)).unwrap().name, "Ann");
+        assert_eq!(statement.record_of(&id(3)).unwrap().status, Standing::Compromised);
+        let refusal = |seed, role| statement.may(&id(seed), role).unwrap_err();
+        let unknown = refusal(50, Role::Append);
+        assert!(matches!(&unknown, Refusal::UnknownKey { holders, .. } if holders == &["Bob", "CI"]), "{unknown:?}");
+        assert!(matches!(refusal(2, Role::Root), Refusal::Retired { person, .. } if person == "Ann"));
+        assert!(matches!(refusal(3, Role::Root), Refusal::Compromised { person, .. } if person == "Ann"));
+        assert!(matches!(refusal(6, Role::Root), Refusal::LacksRole { person, .. } if person == "CI"));
+        assert_eq!(
+            refusal(6, Role::Signoff).to_string(),
+            format!("CI (key {}) may not act as signoff: trust version 2 does not give them that role", id(6))
+        );
+        assert_eq!(
+            refusal(6, Role::Signoff).remedy(),
+            "Ann, Bob can do it, or a new trust version can give the role signoff"
+        );
+    }
+
+    #[test]
+    fn thresholds_count_persons_not_keys() {
+        let statement = statement();
+        let quorum = |seeds: &[u8]| {
+            let ids: Vec<KeyId> = seeds.iter().map(|&seed| id(seed)).collect();
+            statement
+                .quorum(Role::Root, &ids)
+                .map(|found| found.iter().map(|person| person.name.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(quorum(&[5, 4, 1]).unwrap(), ["Ann", "Bob"]);
+        for keys in [&[1, 4][..], &[1, 2, 3, 6, 7, 50], &[]] {
+            let refusal = quorum(keys).unwrap_err();
+            assert!(matches!(&refusal, Refusal::BelowThreshold { needed: 2, .. }), "{refusal:?}");
+        }
+        let refusal = quorum(&[1, 4]).unwrap_err();
+        assert_eq!(refusal.to_string(), "1 of 2 persons needed as root by trust version 2");
+        assert_eq!(refusal.remedy(), "1 more of: Bob");
+        assert!(statement.quorum(Role::Witness, []).unwrap().is_empty());
+    }
+}
