@@ -340,6 +340,15 @@ mod tests {
     }
 
     #[test]
+    fn pem_is_that_of_rfc_8410() {
+        // RFC 8410, section 10.1.
+        let body = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=";
+        let raw = STANDARD.decode(body).unwrap()[12..].try_into().unwrap();
+        let pem = PublicKey::from_raw(&raw).unwrap().to_pem();
+        assert_eq!(pem, format!("-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n"));
+    }
+
+    #[test]
     fn weak_and_non_canonical_keys_are_refused() {
         let mut identity = [0u8; 32];
         identity[0] = 1;

@@ -8,6 +8,8 @@ mod fault;
 mod keys;
 mod ledger;
 mod property_merkle;
+mod agent;
+mod conformance_ed25519;
 mod tidy;
 
 mod conformance_regression;

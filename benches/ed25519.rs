@@ -1,0 +1,48 @@
+//! Nanoseconds to verify one signature: the key alone against a prepared key, on messages as long as a usual receipt.
+//!
+//! `cargo bench --bench ed25519`. Best of many short rounds, taken in turn, since other work on the machine only adds.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::time::Instant;
+
+use proofmark::trust::{PreparedKey, SecretKey, Signature, Signer};
+
+const MESSAGES: usize = 100;
+const ROUNDS: usize = 200;
+
+fn nanoseconds(times: usize, run: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_nanos() as f64 / times as f64
+}
+
+fn main() {
+    let secret = SecretKey::generate([7; 32]);
+    let key = *secret.public();
+    let first = nanoseconds(1, || PreparedKey::new(&key).verify(b"", &secret.sign(b"").unwrap()).unwrap());
+    let mut prepared = PreparedKey::new(&key);
+    let built = (0..20).map(|_| nanoseconds(1, || prepared = PreparedKey::new(&key))).fold(f64::INFINITY, f64::min);
+    println!("first table of a process {:.0} µs, every other {:.0} µs", first / 1e3, built / 1e3);
+
+    for length in [300, 1_500, 6_000] {
+        let signed: Vec<(Vec<u8>, Signature)> = (0..MESSAGES)
+            .map(|number| {
+                let message: Vec<u8> = (0..length).map(|place| (place * 7 + number) as u8).collect();
+                let signature = secret.sign(&message).unwrap();
+                (message, signature)
+            })
+            .collect();
+        let (mut alone, mut table) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..ROUNDS {
+            let once =
+                nanoseconds(MESSAGES, || signed.iter().for_each(|(message, one)| key.verify(message, one).unwrap()));
+            alone = alone.min(once);
+            let once = nanoseconds(MESSAGES, || {
+                signed.iter().for_each(|(message, one)| prepared.verify(message, one).unwrap())
+            });
+            table = table.min(once);
+        }
+        println!("{length:5} bytes: key {alone:6.0} ns, prepared key {table:6.0} ns, ratio {:.2}", alone / table);
+    }
+}
