@@ -10,6 +10,7 @@ mod ledger;
 mod property_merkle;
 mod agent;
 mod conformance_ed25519;
+mod conformance_identity;
 mod tidy;
 
 mod conformance_regression;
