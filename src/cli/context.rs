@@ -126,9 +126,9 @@ impl Context {
     /// Now, to the second; `SOURCE_DATE_EPOCH` (reproducible-builds.org) sets it for rebuilds and tests.
     pub fn now(&self) -> Result<Moment, Failure> {
         let seconds = match std::env::var("SOURCE_DATE_EPOCH") {
-            Ok(text) => text.parse().map_err(|_| {
-                Failure::refused(format!("SOURCE_DATE_EPOCH must be seconds since 1970, not `{text}`"))
-            })?,
+            Ok(text) => text
+                .parse()
+                .map_err(|_| Failure::refused(format!("SOURCE_DATE_EPOCH must be seconds since 1970, not `{text}`")))?,
             Err(_) => std::time::SystemTime::now()
                 .duration_since(std::time::UNIX_EPOCH)
                 .map(|since| since.as_secs() as i64)

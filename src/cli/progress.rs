@@ -8,7 +8,8 @@ use super::context::Context;
 
 /// A bar that counts `total` steps of `what`; silent unless a person is watching, and for the first half second.
 pub fn bar(context: &Context, what: &'static str, total: u64) -> ProgressBar {
-    let target = if context.shows_progress() { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
+    let target =
+        if context.shows_progress() { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
     let style = ProgressStyle::with_template("{msg:12} [{bar:30}] {human_pos}/{human_len} {per_sec} {eta}");
     let bar = ProgressBar::with_draw_target(Some(total), target).with_message(what);
     let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -2,17 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod agent;
+mod cli;
+mod conformance_ed25519;
+mod conformance_identity;
 mod conformance_merkle;
+mod conformance_regression;
+mod conformance_scorecard;
 mod contract;
 mod fault;
 mod keys;
 mod ledger;
 mod property_merkle;
-mod agent;
-mod conformance_ed25519;
-mod conformance_identity;
-mod tidy;
-
-mod conformance_regression;
-mod conformance_scorecard;
 mod statistics;
+mod tidy;

@@ -1,0 +1,5 @@
+//! The command line as people meet it: stdout, stderr and exit code together.
+
+pub mod sandbox;
+
+mod completion;
