@@ -48,17 +48,27 @@ impl<const W: usize> Comb<W> {
         Self(entries)
     }
 
-    /// `sum` + scalar · P, in variable time.
-    fn add_multiple(&self, mut sum: EdwardsPoint, scalar: &Scalar) -> EdwardsPoint {
+    /// Appends the entries that add up to scalar · P, each with whether it is to be subtracted, in variable time. They are
+    /// copied out before anything is added: reads that miss the cache then overlap, instead of each holding up an addition.
+    fn pick(&self, scalar: &Scalar, picked: &mut Vec<(bool, EdwardsPoint)>) {
         for (digit, row) in signed_digits::<W>(scalar).zip(self.0.chunks_exact(Self::ROW)) {
-            match digit {
-                0 => {}
-                1.. => sum += &row[usize::from(digit.unsigned_abs()) - 1],
-                _ => sum -= &row[usize::from(digit.unsigned_abs()) - 1],
+            if let Some(place) = usize::from(digit.unsigned_abs()).checked_sub(1) {
+                picked.push((digit < 0, row[place]));
             }
         }
-        sum
     }
+}
+
+fn sum(picked: &[(bool, EdwardsPoint)]) -> EdwardsPoint {
+    let mut sum = EdwardsPoint::identity();
+    for (negative, point) in picked {
+        if *negative {
+            sum -= point;
+        } else {
+            sum += point;
+        }
+    }
+    sum
 }
 
 /// The scalar's digits from -2^(W - 1) to 2^(W - 1), lowest first: the sum of digit · 2^(W i) is the scalar.
@@ -84,7 +94,8 @@ pub struct PreparedKey {
 }
 
 impl PreparedKey {
-    /// Builds the table. Takes about as long as twenty calls of [`PublicKey::verify`]; the first of all, as sixty more.
+    /// Builds the table. Takes about as long as twenty calls of [`PublicKey::verify`]. The first
+    /// [`PreparedKey::verify`] of a process builds that of the base point as well, about a hundred calls.
     pub fn new(key: &PublicKey) -> Self {
         Self { key: *key, negated: Comb::new(-key.point()) }
     }
@@ -114,9 +125,11 @@ impl PreparedKey {
         }
         let hash = Sha512::new().chain_update(r).chain_update(self.key.raw()).chain_update(message);
         let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
-        let sum = BASE_POINT.add_multiple(EdwardsPoint::identity(), &s);
+        let mut picked = Vec::with_capacity(Comb::<BASE_WIDTH>::ROWS + Comb::<KEY_WIDTH>::ROWS);
+        BASE_POINT.pick(&s, &mut picked);
+        self.negated.pick(&k, &mut picked);
         // Equal to a canonical encoding byte for byte: a non-canonical R, or one that is no point, cannot pass.
-        self.negated.add_multiple(sum, &k).compress().to_bytes() == r
+        sum(&picked).compress().to_bytes() == r
     }
 }
 
@@ -159,8 +172,9 @@ mod tests {
         for scalar in [Scalar::ZERO, Scalar::ONE, half, order_minus(1), order_minus(2), order_minus(1 << 60)] {
             assert_eq!(sum_of_digits::<BASE_WIDTH>(&scalar), scalar);
             assert_eq!(sum_of_digits::<KEY_WIDTH>(&scalar), scalar);
-            let product = BASE_POINT.add_multiple(EdwardsPoint::identity(), &scalar);
-            assert_eq!(product, EdwardsPoint::mul_base(&scalar));
+            let mut picked = Vec::new();
+            BASE_POINT.pick(&scalar, &mut picked);
+            assert_eq!(sum(&picked), EdwardsPoint::mul_base(&scalar));
         }
     }
 
