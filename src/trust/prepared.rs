@@ -1,4 +1,4 @@
-//! Verification of many signatures under one key: the same answers as [`PublicKey::verify`], several times faster.
+//! Verification of many signatures under one key: the same answers as [`PublicKey::verify`], about twice as fast.
 //!
 //! Strict verification recomputes R' = S·B − k·A and compares its encoding with R (RFC 8032, section 5.1.7). Most of
 //! the time goes into some 250 doublings that S·B and k·A share. Here every needed power-of-two multiple of −A is
