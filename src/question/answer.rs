@@ -172,3 +172,124 @@ impl Answers {
         Ok(join(&self.file, self.answers, questions)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWERED: &str = r#""receipt":{"status":"answered"}"#;
+
+    fn questions(ids: &[&str]) -> QuestionSet {
+        let line = |id: &&str| match *id {
+            "" => "{\"question\":\"q\",\"expected\":\"a\"}\n".to_owned(),
+            id => format!("{{\"question\":\"q\",\"expected\":\"a\",\"id\":\"{id}\"}}\n"),
+        };
+        QuestionSet::parse("q.jsonl", ids.iter().map(line).collect::<String>().as_bytes()).unwrap()
+    }
+
+    fn answers(ids: &[&str]) -> Result<Answers, QuestionError> {
+        let lines = ids.iter().enumerate().map(|(at, id)| match *id {
+            "" => format!("{{\"reply\":\"{at}\",{ANSWERED}}}\n"),
+            id => format!("{{\"reply\":\"{at}\",{ANSWERED},\"id\":\"{id}\"}}\n"),
+        });
+        Answers::parse("a.jsonl", lines.collect::<String>().as_bytes())
+    }
+
+    fn replies(answer_ids: &[&str], question_ids: &[&str]) -> Result<String, String> {
+        let joined = answers(answer_ids).and_then(|answers| answers.join(&questions(question_ids)));
+        let joined = joined.map_err(|error| error.to_string())?;
+        Ok(joined.iter().map(|answer| answer.reply().unwrap_or("-")).collect())
+    }
+
+    fn receipt(receipt: &str) -> Result<AnswerReceipt, String> {
+        let text = format!("{{\"reply\":null,\"receipt\":{receipt}}}");
+        let answers = Answers::parse("a.jsonl", text.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(answers.answers[0].receipt.clone())
+    }
+
+    #[test]
+    fn answers_join_in_order_or_by_id() {
+        assert_eq!(replies(&["", ""], &["", ""]), Ok("01".to_owned()));
+        assert_eq!(replies(&["", ""], &["x", ""]), Ok("01".to_owned()));
+        assert_eq!(replies(&["z", "x", "y"], &["x", "y", "z"]), Ok("120".to_owned()));
+    }
+
+    #[test]
+    fn what_does_not_join_is_named() {
+        let cases: [(&[&str], &[&str], &str); 8] = [
+            (&[""], &["", ""], "a.jsonl: holds 1 answers without ids for the 2 questions of q.jsonl"),
+            (&["", "", ""], &["", ""], "a.jsonl: holds 3 answers without ids for the 2 questions of q.jsonl"),
+            (&["x"], &["x", "y", "z"], "a.jsonl: has no answer for `y`, `z`"),
+            (&["x", "w"], &["x"], "a.jsonl:2: field `id`: no question has the id `w`"),
+            (&["x", "x"], &["x", "y"], "a.jsonl:2: field `id`: `x` is already the id of line 1"),
+            (&["x", ""], &["x", "y"], "a.jsonl:2: field `id`: is missing; line 1 has one, so all must"),
+            (&["", "x"], &["x", "y"], "a.jsonl:2: field `id`: line 1 has none, so none may"),
+            (
+                &["x", "y"],
+                &["x", ""],
+                "q.jsonl:2: field `id`: the answers of a.jsonl are joined by id, so every question needs one",
+            ),
+        ];
+        for (answer_ids, question_ids, message) in cases {
+            assert_eq!(replies(answer_ids, question_ids), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn receipts_are_read_as_mixle_reads_them() {
+        let cases = [
+            (r#"{"status":"answered"}"#, true, 0.0),
+            (r#"{"status":"answered","degraded_mode":null,"spend":null}"#, true, 0.0),
+            (r#"{"status":"answered","degraded_mode":"teacher_down","spend":{}}"#, false, 0.0),
+            (r#"{"status":"answered","degraded_mode":""}"#, false, 0.0),
+            (r#"{"status":"failed","spend":{"frontier_calls":2,"oracle_calls":0.5,"cpu":"much"}}"#, false, 2.5),
+            (r#"{"status":"Answered","trace":[],"spend":{"oracle_calls":-0.0}}"#, false, 0.0),
+        ];
+        for (text, grounded, cost) in cases {
+            let receipt = receipt(text).unwrap();
+            assert_eq!((receipt.grounded(), receipt.spend().cost()), (grounded, cost), "{text}");
+            assert!(receipt.spend().cost().is_sign_positive(), "{text}");
+        }
+    }
+
+    #[test]
+    fn receipts_that_are_not_are_refused() {
+        let cases = [
+            ("null", "a.jsonl:1: field `receipt`: must be an object, not null"),
+            ("{}", "a.jsonl:1: field `receipt.status`: is missing"),
+            (r#"{"status":null}"#, "a.jsonl:1: field `receipt.status`: must be a string, not null"),
+            (
+                r#"{"status":"a","degraded_mode":false}"#,
+                "a.jsonl:1: field `receipt.degraded_mode`: must be a string or null, not a boolean",
+            ),
+            (r#"{"status":"a","spend":[]}"#, "a.jsonl:1: field `receipt.spend`: must be an object, not an array"),
+            (
+                r#"{"status":"a","spend":{"frontier_calls":-1}}"#,
+                "a.jsonl:1: field `receipt.spend.frontier_calls`: must not be negative",
+            ),
+            (
+                r#"{"status":"a","spend":{"oracle_calls":true}}"#,
+                "a.jsonl:1: field `receipt.spend.oracle_calls`: must be a number, not a boolean",
+            ),
+            (
+                r#"{"status":"a","spend":{"oracle_calls":null}}"#,
+                "a.jsonl:1: field `receipt.spend.oracle_calls`: must be a number, not null",
+            ),
+        ];
+        for (text, message) in cases {
+            assert_eq!(receipt(text).unwrap_err(), message, "{text}");
+        }
+        let refusal = |text: &str| Answers::parse("a.jsonl", text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(refusal(""), "a.jsonl: holds no answers");
+        assert_eq!(refusal(r#"{"reply":"x"}"#), "a.jsonl:1: field `receipt`: is missing");
+        assert_eq!(refusal(&format!("{{{ANSWERED}}}")), "a.jsonl:1: field `reply`: is missing");
+        assert_eq!(
+            refusal(&format!("{{\"reply\":1,{ANSWERED}}}")),
+            "a.jsonl:1: field `reply`: must be a string or null, not an integer"
+        );
+        assert_eq!(
+            refusal(&format!("{{\"reply\":\"\",\"x\":1,{ANSWERED}}}")),
+            "a.jsonl:1: field `x`: is not a known field"
+        );
+    }
+}

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::Not;
 
 use super::QuestionError;
 use super::identity::Scheme;
@@ -79,9 +78,9 @@ pub struct SetDiff {
     pub added: Vec<QuestionName>,
     /// In the base set only.
     pub removed: Vec<QuestionName>,
-    /// The same id in both, or where one of them has no id the same position, and other content.
+    /// The same id, or where one of the two has no id the same position, and other content.
     pub changed: Vec<QuestionName>,
-    /// The same content in another order: the fewest questions that explain the new order.
+    /// The same content in another order: the fewest questions that explain the new order (one such choice of several).
     pub moved: Vec<Moved>,
     /// The same content under another salt, which is in the identity (scheme pm1).
     pub resalted: Vec<QuestionName>,
@@ -154,39 +153,59 @@ fn entries(set: &QuestionSet, scheme: Scheme) -> Result<Vec<Entry<'_>>, Question
     entries.collect()
 }
 
-/// For every question of the base set its counterpart: first by id, then by content (the k-th occurrence with the k-th),
-/// then by position unless both have ids.
+/// For every question of the base set its counterpart: first what stands where it stood with the same content, so that
+/// equal identities never differ; then by id; then by content (the k-th occurrence with the k-th); then by position
+/// unless both have ids.
 fn pair(base: &[Entry<'_>], current: &[Entry<'_>]) -> Vec<Option<usize>> {
-    let mut pairs: Vec<Option<usize>> = vec![None; base.len()];
-    let mut taken = vec![false; current.len()];
+    let mut pairing = Pairing { pairs: vec![None; base.len()], taken: vec![false; current.len()] };
+
+    for (at, (before, after)) in base.iter().zip(current).enumerate() {
+        if before.content == after.content {
+            pairing.join(at, at);
+        }
+    }
 
     let by_id: HashMap<_, _> = current.iter().enumerate().filter_map(|(at, entry)| Some((entry.id?, at))).collect();
     for (from, entry) in base.iter().enumerate() {
         if let Some(to) = entry.id.and_then(|id| by_id.get(id)) {
-            pairs[from] = Some(*to);
-            taken[*to] = true;
+            pairing.join(from, *to);
         }
     }
 
     let mut by_content: HashMap<&[u8; 32], Vec<usize>> = HashMap::new();
-    for (at, entry) in current.iter().enumerate().rev().filter(|(at, _)| !taken[*at]) {
+    for (at, entry) in current.iter().enumerate().rev().filter(|(at, _)| !pairing.taken[*at]) {
         by_content.entry(&entry.content).or_default().push(at);
     }
-    for (from, entry) in base.iter().enumerate().filter(|(from, _)| pairs[*from].is_none()).collect::<Vec<_>>() {
-        if let Some(to) = by_content.get_mut(&entry.content).and_then(Vec::pop) {
-            pairs[from] = Some(to);
-            taken[to] = true;
+    for (from, entry) in base.iter().enumerate() {
+        if pairing.pairs[from].is_none()
+            && let Some(to) = by_content.get_mut(&entry.content).and_then(Vec::pop)
+        {
+            pairing.join(from, to);
         }
     }
 
     for (at, (before, after)) in base.iter().zip(current).enumerate() {
-        let unnamed = before.id.is_none() || after.id.is_none();
-        if pairs[at].is_none() && taken[at].not() && unnamed {
-            pairs[at] = Some(at);
-            taken[at] = true;
+        if before.id.is_none() || after.id.is_none() {
+            pairing.join(at, at);
         }
     }
-    pairs
+    pairing.pairs
+}
+
+/// Which question of the base set goes with which of the current one; each at most once.
+struct Pairing {
+    pairs: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+impl Pairing {
+    /// Joins the two, unless one of them has its counterpart already.
+    fn join(&mut self, from: usize, to: usize) {
+        if self.pairs[from].is_none() && !self.taken[to] {
+            self.pairs[from] = Some(to);
+            self.taken[to] = true;
+        }
+    }
 }
 
 fn describe(base: &[Entry<'_>], current: &[Entry<'_>], pairs: &[Option<usize>]) -> SetDiff {
@@ -244,4 +263,146 @@ fn longest_increasing(values: &[usize]) -> Vec<bool> {
         next = before[at];
     }
     chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Questions written `id:content`, `:content` or `content`; `!` at the end is `must_pass`.
+    fn set(words: &str) -> QuestionSet {
+        let line = |word: &str| {
+            let must_pass = word.ends_with('!');
+            let word = word.trim_end_matches('!');
+            let (id, content) = word.split_once(':').unwrap_or(("", word));
+            let id = if id.is_empty() { String::new() } else { format!(",\"id\":\"{id}\"") };
+            format!("{{\"question\":\"{content}\",\"expected\":\"a\",\"must_pass\":{must_pass}{id}}}\n")
+        };
+        QuestionSet::parse("q.jsonl", words.split(' ').map(line).collect::<String>().as_bytes()).unwrap()
+    }
+
+    fn said(diff: &SetDiff) -> String {
+        let names = |names: &[QuestionName]| names.iter().map(|name| format!(" {name}")).collect::<String>();
+        let mut text = String::new();
+        for (word, list) in [
+            ("added", &diff.added),
+            ("removed", &diff.removed),
+            ("changed", &diff.changed),
+            ("resalted", &diff.resalted),
+        ] {
+            if !list.is_empty() {
+                text.push_str(&format!("{word}{}; ", names(list)));
+            }
+        }
+        for moved in &diff.moved {
+            text.push_str(&format!("moved {} {}->{}; ", moved.name, moved.from, moved.to));
+        }
+        for Reannotated { name, annotations } in &diff.reannotated {
+            let annotations: Vec<_> = annotations.iter().map(|annotation| annotation.name()).collect();
+            text.push_str(&format!("reannotated {name} {}; ", annotations.join(",")));
+        }
+        text.trim_end_matches("; ").to_owned()
+    }
+
+    fn diff(base: &str, current: &str) -> String {
+        let diff = diff_sets(&set(base), &set(current), Scheme::Pm1).unwrap();
+        let mixle = diff_sets(&set(base), &set(current), Scheme::Mixle).unwrap();
+        assert_eq!(diff, mixle);
+        let id = |words: &str| set(words).id(Scheme::Pm1, &"exact/v1".parse().unwrap()).unwrap();
+        assert_eq!(diff.same_identity(), id(base) == id(current), "{base} / {current}");
+        said(&diff)
+    }
+
+    #[test]
+    fn differences_are_named() {
+        for (base, current, expected) in [
+            ("x:a y:b", "x:a y:b", ""),
+            ("x:a y:b z:c", "x:a z:c", "removed y"),
+            ("x:a z:c", "w:n x:a z:c", "added w"),
+            ("x:a y:b", "x:a y:B", "changed y"),
+            ("x:a y:b z:c", "z:c x:a y:b", "moved z 3->1"),
+            ("x:a y:b z:c", "y:b x:A z:c", "changed x"),
+            ("x:a y:b", "x:b y:a", "changed x y"),
+            ("a b c", "a X c", "changed #2"),
+            ("a b c", "a c", "removed #2"),
+            ("a b c", "a b c d", "added #4"),
+            ("a b c d", "b c d a", "moved #1 1->4"),
+            ("a a b", "a b a", "moved #2 2->3"),
+            ("a a", "a", "removed #2"),
+            ("a b", "x:a b", "reannotated #1 id"),
+            ("x:a b", "x:a! b", "reannotated x must_pass"),
+            ("x:a y:b", "y:a x:b", "reannotated x id; reannotated y id"),
+            ("x:a", "y:b", "added y; removed x"),
+            ("x:a", "b", "changed x; reannotated x id"),
+            (
+                "x:a y:b z:c w:d",
+                "q:n z:c! x:a w:D",
+                "added q; removed y; changed w; moved x 1->3; reannotated z must_pass",
+            ),
+        ] {
+            assert_eq!(diff(base, current), expected, "{base} / {current}");
+        }
+    }
+
+    #[test]
+    fn the_scheme_decides_what_is_the_same() {
+        let set = |fingerprint: &str| {
+            let text = format!(r#"{{"query":{{"text":"q","fingerprint":{fingerprint}}},"expected":"a"}}"#);
+            QuestionSet::parse("q.jsonl", text.as_bytes()).unwrap()
+        };
+        assert!(diff_sets(&set("1"), &set("1.0"), Scheme::Pm1).unwrap().same_identity());
+        assert_eq!(said(&diff_sets(&set("1"), &set("1.0"), Scheme::Mixle).unwrap()), "changed #1");
+        assert!(diff_sets(&set("1"), &set("18446744073709551615"), Scheme::Pm1).is_err());
+        assert!(diff_sets(&set("1"), &set("18446744073709551615"), Scheme::Mixle).is_ok());
+    }
+
+    #[test]
+    fn sealed_sets_are_compared_by_their_leaves() {
+        let seal = |words: &str, salt: u8| set(words).seal(|| Ok::<_, ()>([salt; 32])).unwrap();
+        let (base, current) = (seal("x:a y:b z:c", 1), seal("z:c x:a y:B w:d", 1));
+        let leaves = diff_leaves(&base.leaves().unwrap(), &current.leaves().unwrap());
+        assert_eq!(said(&leaves), "added #3 #4; removed #2; moved #1 1->2");
+        assert_eq!(said(&diff_sets(&base, &seal("x:a y:b z:c", 2), Scheme::Pm1).unwrap()), "resalted x y z");
+        assert_eq!(said(&diff_sets(&base, &seal("x:a y:b z:c", 2), Scheme::Mixle).unwrap()), "");
+        assert_eq!(
+            said(&diff_leaves(&base.leaves().unwrap(), &seal("a b c", 2).leaves().unwrap())),
+            "changed #1 #2 #3"
+        );
+    }
+
+    /// The length of the longest increasing subsequence, in the plain quadratic way.
+    fn longest(values: &[usize]) -> usize {
+        let mut best = vec![1; values.len()];
+        for at in 0..values.len() {
+            for before in 0..at {
+                if values[before] < values[at] {
+                    best[at] = best[at].max(best[before] + 1);
+                }
+            }
+        }
+        best.into_iter().max().unwrap_or(0)
+    }
+
+    proptest! {
+        #[test]
+        fn as_few_as_possible_are_said_to_have_moved(values in Just((0..40usize).collect::<Vec<_>>()).prop_shuffle()) {
+            let chosen = longest_increasing(&values);
+            let kept: Vec<_> = values.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(value, _)| *value).collect();
+            prop_assert!(kept.is_sorted());
+            prop_assert_eq!(kept.len(), longest(&values));
+        }
+
+        #[test]
+        fn every_question_is_accounted_for_once(
+            base in prop::collection::vec(0..6u8, 1..12),
+            current in prop::collection::vec(0..6u8, 1..12),
+        ) {
+            let words = |values: &[u8]| values.iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
+            let diff = diff_sets(&set(&words(&base)), &set(&words(&current)), Scheme::Pm1).unwrap();
+            prop_assert_eq!(base.len() - diff.removed.len(), current.len() - diff.added.len());
+            prop_assert!(diff.changed.len() + diff.moved.len() + diff.removed.len() <= base.len());
+            prop_assert_eq!(diff.same_identity(), base == current);
+        }
+    }
 }

@@ -144,3 +144,37 @@ impl FromStr for ScorerIdentity {
         Ok(Self(text.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_have_one_spelling() {
+        let digits = "0123456789abcdef".repeat(4);
+        for (text, scheme) in [(format!("pm1:{digits}"), Scheme::Pm1), (digits.clone(), Scheme::Mixle)] {
+            let id: QuestionSetId = text.parse().unwrap();
+            assert_eq!((id.as_str(), id.scheme()), (text.as_str(), scheme));
+            assert_eq!(serde_json::from_str::<QuestionSetId>(&serde_json::to_string(&id).unwrap()).unwrap(), id);
+        }
+        for text in ["", "pm1:", "pm2:00", &digits.to_uppercase(), &format!("pm1:pm1:{digits}"), &digits[1..]] {
+            assert!(text.parse::<QuestionSetId>().is_err(), "{text:?}");
+            assert!(serde_json::from_value::<QuestionSetId>(text.into()).is_err(), "{text:?}");
+        }
+        assert_eq!("pm1".parse::<Scheme>().unwrap(), Scheme::default());
+        assert_eq!(
+            "PM1".parse::<Scheme>().unwrap_err().to_string(),
+            "unknown identity scheme `PM1`; known: pm1, mixle"
+        );
+    }
+
+    #[test]
+    fn scorer_identities_are_printable_and_short() {
+        for text in ["a", "acme.judges.<lambda>", &"x".repeat(200)] {
+            assert!(text.parse::<ScorerIdentity>().is_ok(), "{text:?}");
+        }
+        for text in ["", "a b", "a\n", "é", "a\u{7f}", &"x".repeat(201)] {
+            assert!(text.parse::<ScorerIdentity>().is_err(), "{text:?}");
+        }
+    }
+}

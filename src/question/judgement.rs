@@ -93,3 +93,54 @@ impl Judgements {
         Ok(judgements.iter().map(Judgement::correct).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn questions(ids: &[&str]) -> QuestionSet {
+        let line = |id: &&str| format!("{{\"question\":\"q\",\"expected\":\"a\",\"id\":{}}}\n", serde_json::json!(id));
+        QuestionSet::parse("q.jsonl", ids.iter().map(line).collect::<String>().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn judgements_are_written_and_read_back() {
+        let named = questions(&["é\"", "y"]);
+        let judgements = Judgements::of("j.jsonl", &named, &[true, false]).unwrap();
+        let text = judgements.encode();
+        assert_eq!(
+            String::from_utf8_lossy(&text),
+            "{\"correct\":true,\"id\":\"é\\\"\"}\n{\"correct\":false,\"id\":\"y\"}\n"
+        );
+        let again = Judgements::parse("j.jsonl", text.as_slice()).unwrap();
+        assert_eq!(again, judgements);
+        assert_eq!(again.join(&named).unwrap(), [true, false]);
+        assert!(Judgements::of("j.jsonl", &named, &[true]).is_none());
+
+        let unnamed = QuestionSet::parse("q.jsonl", &b"{\"question\":\"q\",\"expected\":\"a\"}\n"[..]).unwrap();
+        assert_eq!(Judgements::of("j.jsonl", &unnamed, &[true]).unwrap().encode(), b"{\"correct\":true}\n");
+    }
+
+    #[test]
+    fn judgements_join_as_answers_do() {
+        let judge = |text: &str| {
+            let judgements = Judgements::parse("j.jsonl", text.as_bytes());
+            judgements
+                .and_then(|judgements| judgements.join(&questions(&["x", "y"])))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(judge("{\"id\":\"y\",\"correct\":true}\n{\"correct\":false,\"id\":\"x\"}"), Ok(vec![false, true]));
+        assert_eq!(judge("{\"correct\":true}\n{\"correct\":false}"), Ok(vec![true, false]));
+        assert_eq!(judge("{\"id\":\"y\",\"correct\":true}").unwrap_err(), "j.jsonl: has no judgement for `x`");
+        assert_eq!(
+            judge("{\"correct\":1}").unwrap_err(),
+            "j.jsonl:1: field `correct`: must be a boolean, not an integer"
+        );
+        assert_eq!(judge("{}").unwrap_err(), "j.jsonl:1: field `correct`: is missing");
+        assert_eq!(
+            judge("{\"correct\":true,\"why\":\"\"}").unwrap_err(),
+            "j.jsonl:1: field `why`: is not a known field"
+        );
+        assert_eq!(judge("").unwrap_err(), "j.jsonl: holds no judgements");
+    }
+}

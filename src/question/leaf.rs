@@ -10,9 +10,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::identity::{QuestionSetId, ScorerIdentity};
+use super::query::canonical_string;
 use super::record::Question;
 use super::{QuestionError, excerpt, hex};
-use crate::object::{FieldError, MAX_RECORDS, RecordError, encode};
+use crate::object::{FieldError, MAX_RECORDS, RecordError};
 
 const LEAF_CONTEXT: &str = "proofmark question v1";
 const SET_CONTEXT: &str = "proofmark question set v1";
@@ -26,7 +27,8 @@ pub struct Leaf([u8; 32]);
 impl Leaf {
     pub(super) fn of(question: &Question, salt: Option<&[u8; 32]>) -> Result<Self, FieldError> {
         let query = question.query().canonical()?;
-        let expected = encode(question.expected()).map_err(|error| FieldError::new("expected", error.to_string()))?;
+        let mut expected = Vec::with_capacity(2 + question.expected().len());
+        canonical_string(question.expected(), &mut expected);
         let mut hasher = blake3::Hasher::new_derive_key(LEAF_CONTEXT);
         prefixed(&mut hasher, &query);
         prefixed(&mut hasher, &expected);
@@ -137,4 +139,62 @@ fn parse_line(line: &[u8]) -> Option<Leaf> {
 
 fn refuse_line(file: &str, line: usize) -> RecordError {
     RecordError::new(file, line, FieldError::new("", "must be 64 lower-case hexadecimal digits and a line feed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n";
+
+    #[test]
+    fn a_list_of_leaves_has_one_spelling() {
+        let leaves = Leaves::parse("leaves", LINE.repeat(3).as_bytes()).unwrap();
+        assert_eq!(leaves.as_slice().len(), 3);
+        assert_eq!(leaves.encode(), LINE.repeat(3).as_bytes());
+        let form = "must be 64 lower-case hexadecimal digits and a line feed";
+        for (text, message) in [
+            (String::new(), "leaves: holds no leaves".to_owned()),
+            (LINE.trim_end().to_owned(), format!("leaves:1: {form}")),
+            (format!("{LINE}\n"), format!("leaves:2: {form}")),
+            (LINE.to_uppercase(), format!("leaves:1: {form}")),
+            (LINE.replace('\n', "\r\n"), format!("leaves:1: {form}")),
+            (format!("{LINE}{}", LINE.replace('0', " ")), format!("leaves:2: {form}")),
+            (format!("{LINE}{}", LINE.replace('\n', "0")), format!("leaves:2: {form}")),
+            (format!("{}é\n", &LINE[..62]), format!("leaves:1: {form}")),
+        ] {
+            assert_eq!(Leaves::parse("leaves", text.as_bytes()).unwrap_err().to_string(), message, "{text:?}");
+        }
+        assert_eq!(
+            "x".parse::<Leaf>().unwrap_err().to_string(),
+            "not a question's leaf: `x`; it is 64 lower-case hexadecimal digits"
+        );
+    }
+
+    #[test]
+    fn an_identity_needs_the_leaves_and_the_scorer_only() {
+        let leaves = Leaves::parse("leaves", LINE.repeat(2).as_bytes()).unwrap();
+        let id = |leaves: &Leaves, scorer: &str| leaves.id(&scorer.parse().unwrap());
+        assert_eq!(id(&leaves, "exact/v1"), id(&leaves, "exact/v1"));
+        assert_ne!(id(&leaves, "exact/v1"), id(&leaves, "regex/v1"));
+        assert_ne!(id(&leaves, "exact/v1"), id(&Leaves::parse("leaves", LINE.as_bytes()).unwrap(), "exact/v1"));
+    }
+
+    #[test]
+    fn a_reveal_that_does_not_fit_says_why() {
+        let leaves = Leaves::parse("leaves", LINE.as_bytes()).unwrap();
+        let reveal = |position, record: &str| {
+            let question = Question::parse(&crate::object::parse(record.as_bytes()).unwrap()).unwrap();
+            leaves.verify_reveal(position, &question).unwrap_err().to_string()
+        };
+        let record = r#"{"question":"q","expected":"a"}"#;
+        assert_eq!(reveal(2, record), "there is no question #2: the list has 1 leaves");
+        assert_eq!(reveal(0, record), "there is no question #0: the list has 1 leaves");
+        assert!(reveal(1, record).starts_with("the revealed question is not the sealed question #1: its leaf is "));
+        assert_eq!(
+            reveal(1, r#"{"query":{"text":"q","fingerprint":9007199254740992},"expected":"a"}"#),
+            "the revealed question: field `query.fingerprint`: the integer 9007199254740992 is beyond 2^53 - 1, which pm1 \
+             identities do not hold; write it as a string"
+        );
+    }
 }

@@ -87,7 +87,7 @@ fn refuse_blank(expected: &str) -> Result<(), FieldError> {
     }
 }
 
-/// The rule of `normalized/v1`. A word is a run of letters and digits; an article is dropped only as a whole word and
+/// The rule of `normalized/v1`. A word is a run of letters and digits, vowel signs included; an article is dropped only as a whole word and
 /// parts what stood around it.
 fn normalize(text: &str) -> String {
     let bare: String = text.to_lowercase().chars().filter(|c| !c.is_ascii_punctuation()).collect();

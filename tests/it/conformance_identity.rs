@@ -1,10 +1,12 @@
 //! Question set identities: mixle's, byte for byte, and the properties of the native scheme.
 
 use proofmark::object::{Json, parse};
-use proofmark::question::{MixleIdentity, QuestionSet, Scheme, ScorerIdentity};
+use proofmark::question::{Answer, Answers, MixleIdentity, QuestionSet, Scheme, ScorerIdentity};
+use proofmark::score::Scorer;
 use proptest::prelude::*;
 
 const VECTORS: &[u8] = include_bytes!("../../fixtures/vectors/mixle_identity.json");
+const EVALUATED: &[u8] = include_bytes!("../../fixtures/vectors/mixle_evaluate.json");
 
 fn member<'a>(value: &'a Json, name: &str) -> &'a Json {
     let Json::Object(members) = value else { panic!("not an object: {value:?}") };
@@ -16,6 +18,10 @@ fn array(value: &Json) -> &[Json] {
         Json::Array(items) => items,
         other => panic!("not an array: {other:?}"),
     }
+}
+
+fn lines(records: &[Json]) -> String {
+    records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect()
 }
 
 fn questions(text: &str) -> QuestionSet {
@@ -47,8 +53,7 @@ fn every_identity_that_mixle_gives() {
             empty += 1;
             MixleIdentity::new(&scorer).finish()
         } else {
-            let lines: Vec<_> = pairs.iter().map(|pair| serde_json::to_string(pair).unwrap()).collect();
-            let set = questions(&lines.join("\n"));
+            let set = questions(&lines(pairs));
             let again = QuestionSet::parse("again", set.encode().unwrap().as_slice()).unwrap();
             let identity = set.id(Scheme::Mixle, &scorer).unwrap();
             assert_eq!(again.id(Scheme::Mixle, &scorer).unwrap(), identity, "case {at}, encoded and read back");
@@ -57,6 +62,32 @@ fn every_identity_that_mixle_gives() {
         assert_eq!(&Json::String(identity.to_string()), member(case, "identity"), "case {at}");
     }
     assert_eq!(empty, 4);
+}
+
+#[test]
+fn every_reply_is_judged_as_mixle_judges_it() {
+    let vectors = parse(EVALUATED).unwrap();
+    let cases = array(member(&vectors, "cases"));
+    assert_eq!(cases.len(), 30);
+    let substring = Scorer::parse("substring/v2").unwrap();
+    // mixle gives a card for no question at all; here such a file is refused.
+    let (empty, cases): (Vec<_>, Vec<_>) = cases.iter().partition(|case| array(member(case, "pairs")).is_empty());
+    assert_eq!((empty.len(), cases.len()), (8, 22));
+    for (at, case) in cases.into_iter().enumerate() {
+        let set = questions(&lines(array(member(case, "pairs"))));
+        let answers = Answers::parse("a.jsonl", lines(array(member(case, "answers"))).as_bytes()).unwrap();
+        let answers = answers.join(&set).unwrap();
+        let correct = substring.judge_all(&set, answers.iter().map(Answer::reply)).unwrap();
+        let share = |count: usize| Json::Float(count as f64 / set.len() as f64);
+        let card = member(case, "scorecard");
+        assert_eq!(&share(correct.iter().filter(|correct| **correct).count()), member(card, "quality"), "case {at}");
+        let grounded = answers.iter().filter(|answer| answer.receipt().grounded()).count();
+        assert_eq!(&share(grounded), member(card, "grounded_fraction"), "case {at}");
+        let cost = answers.iter().map(|answer| answer.receipt().spend().cost()).fold(0.0, |sum, cost| sum + cost);
+        assert_eq!(&Json::Float(cost), member(card, "realized_cost"), "case {at}");
+        let id = set.id(Scheme::Mixle, substring.identity()).unwrap();
+        assert_eq!(&Json::String(id.to_string()), member(card, "question_set_id"), "case {at}");
+    }
 }
 
 #[test]
