@@ -186,28 +186,27 @@ fn sorted(value: &Json) -> Json {
 }
 
 /// Refuses integers beyond 2^53 - 1 (RFC 7493 section 2.2) by the place where they stand.
-fn refuse_unsafe_integers(path: &str, value: &Json) -> Result<(), FieldError> {
-    match value {
-        Json::Integer(value) if value.abs() > MAX_SAFE_INTEGER => Err(FieldError::new(
-            path,
-            format!("the integer {value} is beyond 2^53 - 1, which pm1 identities do not hold; write it as a string"),
-        )),
-        Json::Array(items) => (items.iter().enumerate())
-            .filter(|(_, item)| may_hold_integers(item))
-            .try_for_each(|(step, item)| refuse_unsafe_integers(&format!("{path}[{step}]"), item)),
-        Json::Object(members) => (members.iter())
-            .filter(|(_, item)| may_hold_integers(item))
-            .try_for_each(|(name, item)| refuse_unsafe_integers(&format!("{path}.{name}"), item)),
-        _ => Ok(()),
-    }
+fn refuse_unsafe_integers(field: &str, value: &Json) -> Result<(), FieldError> {
+    let Some((integer, place)) = unsafe_integer(value) else { return Ok(()) };
+    let reason =
+        format!("the integer {integer} is beyond 2^53 - 1, which pm1 identities do not hold; write it as a string");
+    Err(FieldError::new(format!("{field}{place}"), reason))
 }
 
-/// Whether a path to the value is worth writing down.
-fn may_hold_integers(value: &Json) -> bool {
+/// The first integer beyond 2^53 - 1 and the place below `value` where it stands, put together from the inside out. Names
+/// are cut to 64 characters: a hostile one must not make a message as long as itself.
+fn unsafe_integer(value: &Json) -> Option<(i128, String)> {
     match value {
-        Json::Integer(value) => value.abs() > MAX_SAFE_INTEGER,
-        Json::Array(_) | Json::Object(_) => true,
-        _ => false,
+        Json::Integer(value) => (value.abs() > MAX_SAFE_INTEGER).then(|| (*value, String::new())),
+        Json::Array(items) => items.iter().enumerate().find_map(|(step, item)| {
+            let (integer, place) = unsafe_integer(item)?;
+            Some((integer, format!("[{step}]{place}")))
+        }),
+        Json::Object(members) => members.iter().find_map(|(name, item)| {
+            let (integer, place) = unsafe_integer(item)?;
+            Some((integer, format!(".{}{place}", name.chars().take(64).collect::<String>())))
+        }),
+        _ => None,
     }
 }
 

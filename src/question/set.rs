@@ -247,7 +247,12 @@ mod tests {
         };
         let reason =
             "the integer 9007199254740993 is beyond 2^53 - 1, which pm1 identities do not hold; write it as a string";
+        let long = "n".repeat(65);
         for (fingerprint, field) in [
+            (
+                format!(r#"{{"{long}":9007199254740993}}"#).as_str(),
+                format!("query.fingerprint.{}", &long[1..]).as_str(),
+            ),
             ("9007199254740993", "query.fingerprint"),
             (r#"{"b":1,"a":[true,{"x y":9007199254740993}]}"#, "query.fingerprint.a[1].x y"),
         ] {
