@@ -164,6 +164,25 @@ fn locate(text: &[u8], offset: usize, fault: JsonFault, path: String) -> JsonErr
     JsonError { fault, offset, line, column, path }
 }
 
+/// Objects of up to this many members are searched for a repeated name; larger ones are hashed.
+const SEARCHED: usize = 16;
+
+/// The names of one object so far, once there are too many to search.
+#[derive(Default)]
+struct Names(std::collections::HashSet<String>);
+
+impl Names {
+    fn repeats(&mut self, name: &str, members: &[(String, Json)]) -> bool {
+        if members.len() < SEARCHED {
+            return members.iter().any(|(member, _)| member == name);
+        }
+        if self.0.is_empty() {
+            self.0.extend(members.iter().map(|(member, _)| member.clone()));
+        }
+        !self.0.insert(name.to_owned())
+    }
+}
+
 /// A fault with the path to it, built from the inside out while the recursion unwinds.
 type Fault = (JsonFault, String);
 
@@ -228,7 +247,7 @@ impl Parser<'_> {
     fn object(&mut self, depth: usize) -> Result<Json, Fault> {
         self.at += 1;
         let mut members: Vec<(String, Json)> = Vec::new();
-        let mut names = std::collections::HashSet::new();
+        let mut names = Names::default();
         self.white_space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -241,7 +260,7 @@ impl Parser<'_> {
                 return Err(self.expected("a key in double quotes"));
             }
             let name = self.string()?;
-            if !names.insert(name.clone()) {
+            if names.repeats(&name, &members) {
                 self.at = start;
                 return Err(bare(JsonFault::DuplicateKey { name: shortened(&name) }));
             }
@@ -482,6 +501,18 @@ mod tests {
             error.to_string(),
             "the number is beyond the range of a double at line 2 column 12, in `query.x[1]`"
         );
+    }
+
+    #[test]
+    fn a_repeated_key_is_found_among_few_and_many() {
+        for count in [2, 15, 16, 17, 40] {
+            let members: String = (0..count).map(|at| format!("\"k{at}\":0,")).collect();
+            assert!(parse(format!("{{{}}}", members.trim_end_matches(',')).as_bytes()).is_ok());
+            for repeated in [0, count / 2, count - 1] {
+                let name = format!("k{repeated}");
+                assert_eq!(fault(&format!("{{{members}\"{name}\":1}}")), JsonFault::DuplicateKey { name });
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io::BufRead;
 
 use super::QuestionError;
+use super::judgement::Judgements;
 use super::keyed::{Keyed, join, read, refuse_partial_ids};
 use super::record::label;
 use super::set::QuestionSet;
@@ -169,7 +170,13 @@ impl Answers {
     /// The answers in the order of the questions: as they stand, or by id where they have ids. A question without an
     /// answer, an answer without a question and a wrong count are refused by name.
     pub fn join(self, questions: &QuestionSet) -> Result<Vec<Answer>, QuestionError> {
-        Ok(join(&self.file, self.answers, questions)?)
+        Ok(join(&self.file, self.answers, &questions.into())?)
+    }
+
+    /// The answers in the order of judgements, which stand in the order of the questions: for sets whose questions are
+    /// withheld. Joined as to questions.
+    pub fn join_judged(self, judgements: &Judgements) -> Result<Vec<Answer>, QuestionError> {
+        Ok(join(&self.file, self.answers, &judgements.order())?)
     }
 }
 

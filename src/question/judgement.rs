@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::QuestionError;
-use super::keyed::{Keyed, join, read, refuse_partial_ids};
+use super::keyed::{Keyed, Order, join, read, refuse_partial_ids};
 use super::record::label;
 use super::set::QuestionSet;
 use crate::object::{FieldError, Fields, Json};
@@ -87,9 +87,18 @@ impl Judgements {
         text.into_bytes()
     }
 
+    /// The judgements, in the order in which they stand.
+    pub fn as_slice(&self) -> &[Judgement] {
+        &self.judgements
+    }
+
+    pub(super) fn order(&self) -> Order<'_> {
+        Order { file: &self.file, ids: self.judgements.iter().map(Judgement::id).collect() }
+    }
+
     /// Whether each answer was judged right, in the order of the questions; joined as answers are.
     pub fn join(self, questions: &QuestionSet) -> Result<Vec<bool>, QuestionError> {
-        let judgements = join(&self.file, self.judgements, questions)?;
+        let judgements = join(&self.file, self.judgements, &questions.into())?;
         Ok(judgements.iter().map(Judgement::correct).collect())
     }
 }

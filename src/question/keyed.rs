@@ -76,20 +76,32 @@ pub(super) fn refuse_partial_ids<T: Keyed>(file: &str, records: &[T]) -> Result<
     refuse_duplicate_ids(file, records.iter().map(Keyed::id))
 }
 
-/// The records in the order of the questions: as they stand when they have no ids, else by id. Exactly one a question.
-pub(super) fn join<T: Keyed>(file: &str, records: Vec<T>, questions: &QuestionSet) -> Result<Vec<T>, RecordError> {
-    if records.iter().all(|record| record.id().is_none()) {
-        return join_in_order(file, records, questions);
+/// What records are joined to: the names of the questions, in order, and the file they come from.
+pub(super) struct Order<'a> {
+    pub(super) file: &'a str,
+    pub(super) ids: Vec<Option<&'a str>>,
+}
+
+impl<'a> From<&'a QuestionSet> for Order<'a> {
+    fn from(questions: &'a QuestionSet) -> Self {
+        Self { file: questions.file(), ids: questions.iter().map(|question| question.id()).collect() }
     }
-    let mut wanted: HashMap<&str, usize> = HashMap::with_capacity(questions.len());
-    for (at, question) in questions.iter().enumerate() {
-        let id = question.id().ok_or_else(|| {
+}
+
+/// The records in the order of the questions: as they stand when they have no ids, else by id. Exactly one a question.
+pub(super) fn join<T: Keyed>(file: &str, records: Vec<T>, order: &Order<'_>) -> Result<Vec<T>, RecordError> {
+    if records.iter().all(|record| record.id().is_none()) {
+        return join_in_order(file, records, order);
+    }
+    let mut wanted: HashMap<&str, usize> = HashMap::with_capacity(order.ids.len());
+    for (at, id) in order.ids.iter().enumerate() {
+        let id = id.ok_or_else(|| {
             let reason = format!("the {}s of {file} are joined by id, so every question needs one", T::NAME);
-            RecordError::new(questions.file(), at + 1, FieldError::new("id", reason))
+            RecordError::new(order.file, at + 1, FieldError::new("id", reason))
         })?;
         wanted.insert(id, at);
     }
-    let mut joined: Vec<Option<T>> = (0..questions.len()).map(|_| None).collect();
+    let mut joined: Vec<Option<T>> = order.ids.iter().map(|_| None).collect();
     for (at, record) in records.into_iter().enumerate() {
         let slot = record.id().and_then(|id| wanted.get(id)).and_then(|at| joined.get_mut(*at));
         let Some(slot) = slot else {
@@ -98,24 +110,24 @@ pub(super) fn join<T: Keyed>(file: &str, records: Vec<T>, questions: &QuestionSe
         };
         *slot = Some(record);
     }
-    let missing: Vec<_> = questions.iter().zip(&joined).filter(|(_, slot)| slot.is_none()).collect();
+    let missing: Vec<_> = order.ids.iter().zip(&joined).filter(|(_, slot)| slot.is_none()).collect();
     if !missing.is_empty() {
-        let ids: Vec<_> = missing.iter().filter_map(|(question, _)| question.id()).collect();
+        let ids: Vec<_> = missing.iter().filter_map(|(id, _)| **id).collect();
         return Err(RecordError::whole(file, format!("has no {} for {}", T::NAME, listed(&ids))));
     }
     Ok(joined.into_iter().flatten().collect())
 }
 
-fn join_in_order<T: Keyed>(file: &str, records: Vec<T>, questions: &QuestionSet) -> Result<Vec<T>, RecordError> {
-    if records.len() == questions.len() {
+fn join_in_order<T: Keyed>(file: &str, records: Vec<T>, order: &Order<'_>) -> Result<Vec<T>, RecordError> {
+    if records.len() == order.ids.len() {
         return Ok(records);
     }
     let reason = format!(
         "holds {} {}s without ids for the {} questions of {}",
         records.len(),
         T::NAME,
-        questions.len(),
-        questions.file()
+        order.ids.len(),
+        order.file
     );
     Err(RecordError::whole(file, reason))
 }

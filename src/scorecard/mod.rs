@@ -5,6 +5,7 @@
 
 mod evaluate;
 mod regression;
+mod round;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::object::{FieldError, Fields, Json, MAX_SAFE_INTEGER};
 
 pub use evaluate::{Judged, Measured, evaluate};
 pub use regression::{DEFAULT_TOLERANCE, RegressionReport, Tolerance, detect_regression};
+pub use round::{JudgedRound, RoundError, count_round, count_withheld, judge_round};
 
 /// Why there is no scorecard, or no comparison of two.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
