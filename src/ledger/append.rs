@@ -107,7 +107,7 @@ impl Ledger {
     }
 
     /// The trust receipt in force at the end of the log, under which `signer` must be allowed to append.
-    fn trust_in_force(&self, signer: &dyn Signer) -> Result<ReceiptRef, LedgerError> {
+    pub(super) fn trust_in_force(&self, signer: &dyn Signer) -> Result<ReceiptRef, LedgerError> {
         let reference = ReceiptRef { index: 0, receipt: self.log.genesis };
         let key = signer.public().fingerprint();
         let allowed = self.log.trust.may(&key, Role::Append);

@@ -7,6 +7,7 @@
 mod append;
 mod commit;
 mod config;
+mod evidence;
 mod fork;
 mod genesis;
 mod history;
@@ -16,6 +17,7 @@ mod snapshot;
 
 pub use append::{Appended, Draft, LogSigner};
 pub use config::{Config, Defaults, FORMAT};
+pub use evidence::{RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
 pub use fork::{ForkEvidence, ForkKind};
 pub use genesis::{Genesis, default_origin};
 pub use history::{History, Round};
@@ -29,7 +31,7 @@ use crate::merkle::MerkleError;
 use crate::object::{ReceiptId, RecordError};
 use crate::receipt::{EvidenceError, ReceiptError};
 use crate::store::{Name, Store, StoreError};
-use crate::trust::{Refusal, TrustError};
+use crate::trust::{Refusal, Signer, TrustError};
 
 /// Why a ledger cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -142,6 +144,9 @@ pub enum LedgerError {
     /// Nothing to append.
     #[error("there is nothing to append")]
     Nothing,
+    /// The evidence of a round cannot be used.
+    #[error(transparent)]
+    RoundEvidence(Box<RoundEvidenceError>),
     /// A record of a batch is refused.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -173,6 +178,11 @@ impl Ledger {
             }
         };
         Ok(Self { store, log, config: config.unwrap_or_default() })
+    }
+
+    /// Refuses a signer who may not append, before anything is written.
+    pub fn may_append(&self, signer: &dyn Signer) -> Result<(), LedgerError> {
+        self.trust_in_force(signer).map(|_| ())
     }
 
     /// Where it lives.
