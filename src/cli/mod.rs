@@ -2,10 +2,13 @@
 //!
 //! stdout is the answer and stderr everything else; exit codes are those of `docs/cli.md`.
 
+mod agent;
 mod completion;
 mod context;
 mod failure;
+mod keyfile;
 mod keys;
+mod passphrase;
 mod progress;
 
 use std::ffi::OsString;
