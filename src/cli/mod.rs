@@ -3,10 +3,16 @@
 //! stdout is the answer and stderr everything else; exit codes are those of `docs/cli.md`.
 
 mod agent;
+mod append;
 mod completion;
 mod context;
 mod failure;
 mod keyfile;
+mod intake;
+mod judge;
+mod round;
+mod rounds;
+mod signing;
 mod keys;
 mod passphrase;
 mod progress;
@@ -59,6 +65,8 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
+    /// Record a round: score recorded answers, or take a card, and append a signed receipt
+    Append(Box<append::Arguments>),
     /// Print a shell completion script
     Completion(completion::Arguments),
 }
@@ -85,6 +93,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
     match command {
+        Subcommands::Append(arguments) => append::run(&arguments, context),
         Subcommands::Completion(arguments) => completion::run(&arguments, &mut Command::command(), context),
     }
 }
