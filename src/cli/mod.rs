@@ -4,6 +4,8 @@
 
 mod agent;
 mod append;
+mod baseline;
+mod compare;
 mod completion;
 mod context;
 mod failure;
@@ -16,6 +18,8 @@ mod signing;
 mod keys;
 mod passphrase;
 mod progress;
+mod questions;
+mod revision;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -67,6 +71,12 @@ pub struct Global {
 enum Subcommands {
     /// Record a round: score recorded answers, or take a card, and append a signed receipt
     Append(Box<append::Arguments>),
+    /// Set or show the round that later ones of a line are compared with
+    Baseline(baseline::Arguments),
+    /// Compare two rounds; refused where their evidence does not match
+    Compare(Box<compare::Arguments>),
+    /// Identify, diff, show and seal question sets
+    Questions(questions::Arguments),
     /// Print a shell completion script
     Completion(completion::Arguments),
 }
@@ -94,6 +104,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
     match command {
         Subcommands::Append(arguments) => append::run(&arguments, context),
+        Subcommands::Baseline(arguments) => baseline::run(&arguments, context),
+        Subcommands::Compare(arguments) => compare::run(&arguments, context),
+        Subcommands::Questions(arguments) => questions::run(&arguments, context),
         Subcommands::Completion(arguments) => completion::run(&arguments, &mut Command::command(), context),
     }
 }

@@ -1,6 +1,6 @@
 //! The rounds of every line, derived from the log alone: there is no pointer to forge.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{LedgerError, Snapshot};
 use crate::receipt::{Body, LineName, ReceiptRef};
@@ -19,16 +19,21 @@ pub struct Round {
 pub struct History {
     lines: BTreeMap<LineName, Vec<ReceiptRef>>,
     baselines: BTreeMap<LineName, ReceiptRef>,
+    /// For each question set identity the indexes of the rounds that were measured on it.
+    looks: HashMap<String, Vec<u64>>,
 }
 
 impl History {
-    /// Reads the whole log. Memory is 40 bytes a round.
+    /// Reads the whole log. Memory is about 50 bytes a round.
     pub fn read(snapshot: &Snapshot<'_>) -> Result<Self, LedgerError> {
         let mut history = Self::default();
         snapshot.for_each(|index, receipt| {
             let reference = ReceiptRef { index, receipt: receipt.id() };
             match &receipt.statement().predicate.body {
-                Body::Scorecard(body) => history.lines.entry(body.line.clone()).or_default().push(reference),
+                Body::Scorecard(body) => {
+                    history.lines.entry(body.line.clone()).or_default().push(reference);
+                    history.looks.entry(body.card.question_set_id().to_owned()).or_default().push(index);
+                }
                 Body::Baseline(body) => {
                     history.baselines.insert(body.line.clone(), body.target);
                 }
@@ -54,6 +59,19 @@ impl History {
         let rounds = self.rounds(line);
         let place = rounds.len().checked_sub(back + 1)?;
         Some(Round { receipt: *rounds.get(place)?, number: place as u64 + 1 })
+    }
+
+    /// The round that a receipt is, if it is one.
+    pub fn round_at(&self, index: u64) -> Option<(&LineName, Round)> {
+        self.lines.iter().find_map(|(line, rounds)| {
+            let place = rounds.binary_search_by_key(&index, |round| round.index).ok()?;
+            Some((line, Round { receipt: rounds[place], number: place as u64 + 1 }))
+        })
+    }
+
+    /// How many rounds were measured on this question set up to this index, itself included.
+    pub fn looks(&self, question_set_id: &str, index: u64) -> u64 {
+        self.looks.get(question_set_id).map_or(0, |looks| looks.partition_point(|look| *look <= index) as u64)
     }
 
     /// The baseline that was set last for a line.

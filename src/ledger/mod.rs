@@ -6,6 +6,7 @@
 
 mod append;
 mod commit;
+mod comparing;
 mod config;
 mod evidence;
 mod fork;
@@ -16,6 +17,7 @@ mod ratchet;
 mod snapshot;
 
 pub use append::{Appended, Draft, LogSigner};
+pub use comparing::{ComparedRounds, NumberedRound, compare_rounds};
 pub use config::{Config, Defaults, FORMAT};
 pub use evidence::{RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
 pub use fork::{ForkEvidence, ForkKind};
@@ -27,11 +29,12 @@ pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
 
 use std::path::PathBuf;
 
+use crate::compare::CompareError;
 use crate::merkle::MerkleError;
 use crate::object::{ReceiptId, RecordError};
-use crate::receipt::{EvidenceError, ReceiptError};
+use crate::receipt::{EvidenceError, Receipt, ReceiptError};
 use crate::store::{Name, Store, StoreError};
-use crate::trust::{Refusal, Signer, TrustError};
+use crate::trust::{Refusal, Role, Signer, TrustError};
 
 /// Why a ledger cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -147,6 +150,17 @@ pub enum LedgerError {
     /// The evidence of a round cannot be used.
     #[error(transparent)]
     RoundEvidence(Box<RoundEvidenceError>),
+    /// The evidence of a round does not give the card that its receipt states, or is no longer all there.
+    #[error("the evidence of {round} does not give the card that receipt {receipt} states")]
+    Card {
+        /// The round, as in `main#3`.
+        round: String,
+        /// Its receipt.
+        receipt: ReceiptId,
+    },
+    /// Two rounds and their evidence do not go together.
+    #[error("the rounds cannot be put side by side")]
+    Compare(#[from] CompareError),
     /// A record of a batch is refused.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -198,6 +212,17 @@ impl Ledger {
     /// The log's name and key, as receipt 0 states them.
     pub fn log(&self) -> &LogIdentity {
         &self.log
+    }
+
+    /// One receipt, proven to be in the log and signed by a key that may append under the trust in force at its index.
+    pub fn checked_receipt(&self, snapshot: &Snapshot<'_>, index: u64) -> Result<Receipt, LedgerError> {
+        let receipt = snapshot.receipt(index)?;
+        let trust = &self.log.trust;
+        let action = "having appended this receipt";
+        trust.may(receipt.key(), Role::Append).map_err(|refusal| LedgerError::NotAllowed { action, refusal })?;
+        let record = trust.record_of(receipt.key()).ok_or(LedgerError::NoTrust)?;
+        receipt.verify(&record.key).map_err(|source| LedgerError::Entry { index, source })?;
+        Ok(receipt)
     }
 
     /// The ledger as its published checkpoint has it.

@@ -1,0 +1,303 @@
+//! `proofmark compare`: two rounds side by side, refused where the evidence does not match.
+
+use std::path::PathBuf;
+
+use proofmark::compare::{Comparison, Evidence, Flips, Round};
+use proofmark::ledger::{
+    ComparedRounds, Draft, History, Ledger, NumberedRound, RoundEvidence, Snapshot, compare_rounds, role,
+};
+use proofmark::object::parse;
+use proofmark::question::QuestionSet;
+use proofmark::receipt::{self, Body, LineName, Subject, Text};
+use proofmark::scorecard::{Scorecard, Tolerance};
+use proofmark::store::put_slice;
+
+use super::context::Context;
+use super::failure::{Exit, Failure, one_line};
+use super::intake::{self, RecordFile};
+use super::keys::KeyOptions;
+use super::rounds;
+use super::signing::Hands;
+
+/// What the command takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without revisions, the newest round of the line is compared with the line's baseline or, where none is set, with the round
+before it. With one, that round is the base. REV is `@`, `main`, `main~1`, `#12` or an id prefix.
+
+Exit codes: 0 not regressed, 3 regressed (or a must-pass question fails), 2 not comparable.
+
+Examples:
+  proofmark compare
+  proofmark compare main~3 main --replies
+  proofmark compare --line nightly --tolerance 0.01 --record
+  proofmark compare --cards before.json after.json --json")]
+pub struct Arguments {
+    /// The round to compare with
+    base: Option<String>,
+    /// The round to compare
+    current: Option<String>,
+    /// The line whose rounds are meant [default: the ledger's, main]
+    #[arg(long)]
+    line: Option<LineName>,
+    /// How much worse an axis may be without counting, finite and not negative
+    #[arg(long, value_name = "T", default_value_t = proofmark::scorecard::DEFAULT_TOLERANCE.as_f64())]
+    tolerance: f64,
+    /// Compare two scorecard files (mixle's `to_dict()`), without a ledger
+    #[arg(long, num_args = 2, value_names = ["BASE", "CURRENT"], conflicts_with_all = ["base", "current", "line", "record", "replies", "questions"])]
+    cards: Option<Vec<PathBuf>>,
+    /// Show both replies to every question that flipped
+    #[arg(long)]
+    replies: bool,
+    /// The questions of a sealed set, to name what flipped
+    #[arg(long, value_name = "FILE")]
+    questions: Option<PathBuf>,
+    /// Append the comparison as a receipt
+    #[arg(long)]
+    record: bool,
+    /// A word for the reader of the receipt
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    note: Option<Text>,
+    #[command(flatten)]
+    keys: KeyOptions,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let tolerance = Tolerance::new(arguments.tolerance)?;
+    if let Some([base, current]) = arguments.cards.as_deref() {
+        let comparison = Comparison::of(card_file(base)?, card_file(current)?, tolerance, Evidence::NONE);
+        let comparison = comparison.map_err(Failure::refused)?;
+        context.answer(&comparison, || text(&comparison, None))?;
+        return Ok(exit(&comparison));
+    }
+    let ledger = context.ledger()?;
+    let snapshot = ledger.snapshot()?;
+    let history = History::read(&snapshot)?;
+    let (base, current) = pair(arguments, &ledger, &snapshot, &history)?;
+    let looks = history.looks(current.body().card.question_set_id(), current.reference.index);
+    let withheld = arguments.questions.as_deref().map(read_questions).transpose()?;
+    let compared = compare_rounds(ledger.store(), &base, &current, tolerance, Some(looks), withheld.as_ref())?;
+    let recorded = match arguments.record {
+        true => Some(record(arguments, context, &ledger, &base, &current, &compared.comparison)?),
+        false => None,
+    };
+    if context.json() {
+        context.print_json(&compared.comparison)?;
+    } else {
+        context.print(&text(&compared.comparison, arguments.replies.then_some(&compared)))?;
+        if let Some(recorded) = recorded {
+            context.print(&recorded)?;
+        }
+    }
+    Ok(exit(&compared.comparison))
+}
+
+fn exit(comparison: &Comparison) -> Exit {
+    match (comparison.report.comparable, comparison.report.regressed || comparison.must_pass_failing()) {
+        (false, _) => Exit::Refused,
+        (true, true) => Exit::No,
+        (true, false) => Exit::Yes,
+    }
+}
+
+fn card_file(path: &PathBuf) -> Result<Round, Failure> {
+    let file = RecordFile::read(path)?;
+    let json = parse(&file.bytes).map_err(|error| Failure::refused(format!("{}: {error}", file.name)))?;
+    let scorecard =
+        Scorecard::from_json_or_unbound(&json).map_err(|error| Failure::refused(format!("{}: {error}", file.name)))?;
+    Ok(Round { name: file.name, receipt: None, scorer: None, scorecard })
+}
+
+fn read_questions(path: &std::path::Path) -> Result<QuestionSet, Failure> {
+    let file = RecordFile::read(path)?;
+    Ok(QuestionSet::parse(&file.name, file.bytes.as_slice())?)
+}
+
+/// The two rounds that are meant.
+fn pair(
+    arguments: &Arguments,
+    ledger: &Ledger,
+    snapshot: &Snapshot<'_>,
+    history: &History,
+) -> Result<(NumberedRound, NumberedRound), Failure> {
+    let named = |revision: &String| -> Result<NumberedRound, Failure> {
+        let index = super::revision::resolve(snapshot, history, revision)?;
+        rounds::at(ledger, snapshot, history, index)
+    };
+    let base = arguments.base.as_ref().map(named).transpose()?;
+    let line = match (&arguments.line, &base) {
+        (Some(line), _) => line.clone(),
+        (None, Some(base)) => base.body().line.clone(),
+        (None, None) => ledger.config().defaults.line.parse()?,
+    };
+    let current = match &arguments.current {
+        Some(revision) => named(revision)?,
+        None => rounds::of_line(ledger, snapshot, history, &line, 0)?,
+    };
+    let base = match (base, history.baseline(&line)) {
+        (Some(base), _) => base,
+        (None, Some(baseline)) => rounds::at(ledger, snapshot, history, baseline.index)?,
+        (None, None) => rounds::of_line(ledger, snapshot, history, &line, 1)?,
+    };
+    Ok((base, current))
+}
+
+/// Appends the comparison with its full document as evidence.
+fn record(
+    arguments: &Arguments,
+    context: &Context,
+    ledger: &Ledger,
+    base: &NumberedRound,
+    current: &NumberedRound,
+    comparison: &Comparison,
+) -> Result<String, Failure> {
+    if !comparison.report.comparable {
+        return Err(Failure::refused("the rounds cannot be compared, so there is no comparison to record")
+            .hint("`proofmark compare` without --record says what differs"));
+    }
+    let hands = Hands::ready(&arguments.keys, context, ledger)?;
+    let document = proofmark::object::encode(comparison).map_err(Failure::failed)?;
+    let digests = put_slice(ledger.store(), &document)?;
+    let draft = Draft {
+        subject: vec![Subject::of_receipt(base.receipt().bytes())?, Subject::of_receipt(current.receipt().bytes())?],
+        evidence: vec![intake::entry(role::REPORT.parse()?, &digests, "application/json", true)],
+        note: arguments.note.clone(),
+        recorded_at: context.now()?,
+        tool: context.tool(),
+        body: Body::Comparison(receipt::Comparison {
+            base: base.reference,
+            current: current.reference,
+            tolerance: arguments.tolerance,
+            report: comparison.report.clone(),
+        }),
+    };
+    let appended = hands.append(context, ledger, [Ok(draft)])?;
+    let texts = appended.iter().map(|one| format!("recorded: receipt {} {}\n", one.index, one.receipt.short()));
+    Ok(texts.collect())
+}
+
+fn text(comparison: &Comparison, replies: Option<&ComparedRounds>) -> String {
+    let mut text = String::new();
+    for (side, round) in [("base", &comparison.base), ("current", &comparison.current)] {
+        let receipt = round.receipt.as_deref().map_or("", |receipt| &receipt[..12]);
+        let scorer = round.scorer.as_deref().unwrap_or_default();
+        text.push_str(format!("{side:8} {}  {receipt}  {scorer}", one_line(&round.name)).trim_end());
+        text.push('\n');
+    }
+    text.push_str(&axes(comparison));
+    if let Some(flips) = &comparison.flips {
+        text.push_str(&flipped(flips));
+    }
+    if let Some(replies) = replies {
+        text.push_str(&both_replies(replies));
+    }
+    if let Some(chance) = &comparison.statistics {
+        text.push_str(&format!(
+            "chance: exact McNemar p = {:.4} two-sided, {:.4} that it is worse",
+            chance.mcnemar.two_sided, chance.mcnemar.one_sided_worse
+        ));
+        if let Some(interval) = &chance.difference.tango95 {
+            text.push_str(&format!("; difference in 95% interval [{:+.4}, {:+.4}]", interval.lower, interval.upper));
+        }
+        if let Some(looks) = chance.looks {
+            text.push_str(&format!("; {looks} rounds have looked at this set"));
+        }
+        text.push('\n');
+    }
+    text.push_str(&verdict(comparison));
+    text
+}
+
+fn axes(comparison: &Comparison) -> String {
+    let axes = &comparison.axes;
+    let mut text = format!("{:18}{:>14}{:>14}{:>14}\n", "", "base", "current", "delta");
+    for (name, axis) in [
+        ("quality", axes.quality),
+        ("grounded_fraction", axes.grounded_fraction),
+        ("realized_cost", axes.realized_cost),
+    ] {
+        let worse = if axis.worse == Some(true) { "  worse" } else { "" };
+        text.push_str(&format!("{name:18}{:>14.4}{:>14.4}{:>+14.4}{worse}\n", axis.base, axis.current, axis.delta));
+    }
+    text.push_str(&format!("{:18}{:>14}{:>14}{:>+14}\n", "n", axes.n.base, axes.n.current, axes.n.delta));
+    text
+}
+
+/// Names listed for people; `--json` has all of them.
+const NAMED: usize = 40;
+
+fn listed(names: &[String]) -> String {
+    let mut text: Vec<_> = names.iter().take(NAMED).map(|name| one_line(name)).collect();
+    if names.len() > NAMED {
+        text.push(format!("and {} more", names.len() - NAMED));
+    }
+    text.join(" ")
+}
+
+fn flipped(flips: &Flips) -> String {
+    let mut text = String::new();
+    for (what, names) in [
+        ("newly failing", &flips.newly_failing),
+        ("newly passing", &flips.newly_passing),
+        ("must pass and fail", &flips.must_pass_failing),
+    ] {
+        if !names.is_empty() {
+            text.push_str(&format!("{what} ({}): {}\n", names.len(), listed(names)));
+        }
+    }
+    text
+}
+
+fn both_replies(compared: &ComparedRounds) -> String {
+    let Some(flips) = &compared.comparison.flips else { return String::new() };
+    let (Some(base), Some(current)) = (&compared.base.judged, &compared.current.judged) else { return String::new() };
+    let mut text = String::new();
+    for at in 0..current.correct.len() {
+        let name = name_at(&compared.current, at);
+        let flip = match (base.correct[at], current.correct[at]) {
+            (true, false) => "newly failing",
+            (false, true) => "newly passing",
+            _ => continue,
+        };
+        debug_assert!(flips.newly_failing.len() + flips.newly_passing.len() > 0);
+        let shown = |reply: Option<&str>| reply.map_or("no reply".to_owned(), |reply| format!("“{}”", one_line(reply)));
+        text.push_str(&format!("{name}: {flip}\n"));
+        if let Some(question) = compared.current.questions.as_ref().and_then(|set| set.questions().get(at)) {
+            text.push_str(&format!("  question  {}\n", one_line(question.query().text())));
+            text.push_str(&format!("  expected  {}\n", one_line(question.expected())));
+        }
+        text.push_str(&format!("  base      {}\n", shown(base.answers[at].reply())));
+        text.push_str(&format!("  current   {}\n", shown(current.answers[at].reply())));
+    }
+    text
+}
+
+fn name_at(evidence: &RoundEvidence, at: usize) -> String {
+    let question = evidence.questions.as_ref().and_then(|set| set.questions().get(at));
+    let id = question.and_then(|question| question.id());
+    id.map_or_else(|| format!("#{}", at + 1), one_line)
+}
+
+fn verdict(comparison: &Comparison) -> String {
+    let report = &comparison.report;
+    let mut text = String::new();
+    if !report.comparable {
+        text.push_str("not comparable\n");
+        for reason in &report.reasons {
+            text.push_str(&format!("  {}\n", one_line(reason)));
+        }
+        for difference in &comparison.differences {
+            text.push_str(&format!("  {}\n", one_line(&difference.to_string())));
+        }
+        return text;
+    }
+    text.push_str(if report.regressed { "regressed\n" } else { "not regressed\n" });
+    for reason in &report.reasons {
+        text.push_str(&format!("  {}\n", one_line(reason)));
+    }
+    if comparison.must_pass_failing() {
+        text.push_str("  a question that must pass fails\n");
+    }
+    text
+}

@@ -1,0 +1,166 @@
+//! Comparing two rounds of a ledger, from their receipts and whatever evidence they hold. Recording and replaying a
+//! comparison are this one function.
+
+use super::{LedgerError, RoundEvidence, scheme_of};
+use crate::compare::{Comparison, Evidence, PairedQuestion, QuestionChanges, Questions, Round, Sides};
+use crate::question::{Leaves, QuestionSet, SetDiff, diff_leaves, diff_sets};
+use crate::receipt::{Basis, Body, Receipt, ReceiptRef, ScorecardBody};
+use crate::scorecard::{JudgedRound, Tolerance};
+use crate::store::Store;
+
+/// A scorecard receipt with its number in its line.
+#[derive(Debug, Clone)]
+pub struct NumberedRound {
+    /// Its place and id.
+    pub reference: ReceiptRef,
+    /// Its number within its line, from 1.
+    pub number: u64,
+    receipt: Receipt,
+    body: ScorecardBody,
+}
+
+impl NumberedRound {
+    /// `receipt` as a round; `None` if it is of another kind.
+    pub fn new(reference: ReceiptRef, number: u64, receipt: Receipt) -> Option<Self> {
+        let Body::Scorecard(body) = &receipt.statement().predicate.body else { return None };
+        let body = body.clone();
+        Some(Self { reference, number, receipt, body })
+    }
+
+    /// What it says.
+    pub fn body(&self) -> &ScorecardBody {
+        &self.body
+    }
+
+    /// The receipt.
+    pub fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
+    /// What people call it, as in `main#3`.
+    pub fn name(&self) -> String {
+        format!("{}#{}", self.body.line, self.number)
+    }
+
+    fn round(&self) -> Round {
+        Round {
+            name: self.name(),
+            receipt: Some(self.reference.receipt.to_string()),
+            scorer: Some(self.body.scorer.to_string()),
+            scorecard: self.body.card.clone(),
+        }
+    }
+}
+
+/// Two rounds compared, with the questions and replies behind the numbers where they are held.
+#[derive(Debug)]
+pub struct ComparedRounds {
+    /// The `compare.v1` document.
+    pub comparison: Comparison,
+    /// The evidence of the base round.
+    pub base: RoundEvidence,
+    /// The evidence of the current round.
+    pub current: RoundEvidence,
+}
+
+/// Compares two rounds. `looks` counts the rounds measured on the current round's question set so far; `withheld` stands
+/// in for questions that the ledger does not hold.
+pub fn compare_rounds(
+    store: &dyn Store,
+    base: &NumberedRound,
+    current: &NumberedRound,
+    tolerance: Tolerance,
+    looks: Option<u64>,
+    withheld: Option<&QuestionSet>,
+) -> Result<ComparedRounds, LedgerError> {
+    let base_evidence = believed(store, base, withheld)?;
+    let current_evidence = believed(store, current, withheld)?;
+    let questions = changes(&base_evidence, &current_evidence, current)?;
+    let names = names(&base_evidence, &current_evidence);
+    let paired = paired(&base_evidence, &current_evidence, &names);
+    let evidence = Evidence { questions: &questions, answered: paired.as_deref(), looks };
+    let comparison = Comparison::of(base.round(), current.round(), tolerance, evidence)?;
+    Ok(ComparedRounds { comparison, base: base_evidence, current: current_evidence })
+}
+
+/// The evidence of a round, which must give the card that the receipt states.
+fn believed(
+    store: &dyn Store,
+    round: &NumberedRound,
+    withheld: Option<&QuestionSet>,
+) -> Result<RoundEvidence, LedgerError> {
+    let body = &round.body;
+    let evidence = RoundEvidence::load(store, &round.receipt.statement().predicate, body, withheld.cloned())?;
+    let gives = evidence.judged.as_ref().is_none_or(|judged| judged.card == body.card);
+    if gives && (body.basis == Basis::Asserted || evidence.judged.is_some() || body.sealed) {
+        return Ok(evidence);
+    }
+    Err(LedgerError::Card { round: round.name(), receipt: round.reference.receipt })
+}
+
+fn changes(base: &RoundEvidence, current: &RoundEvidence, round: &NumberedRound) -> Result<Questions, LedgerError> {
+    if let (Some(before), Some(after)) = (&base.questions, &current.questions) {
+        let scheme = scheme_of(round.body.card.question_set_id());
+        let diff = diff_sets(before, after, scheme).map_err(super::RoundEvidenceError::from)?;
+        return Ok(Questions::Held(named(&diff)));
+    }
+    Ok(match (leaves(base), leaves(current)) {
+        (Some(before), Some(after)) => Questions::Held(named(&diff_leaves(&before, &after))),
+        (None, Some(_)) => Questions::NotHeld(Sides::Base),
+        (Some(_), None) => Questions::NotHeld(Sides::Current),
+        (None, None) => Questions::NotHeld(Sides::Both),
+    })
+}
+
+fn leaves(evidence: &RoundEvidence) -> Option<Leaves> {
+    evidence.leaves.clone().or_else(|| evidence.questions.as_ref()?.leaves().ok())
+}
+
+fn named(diff: &SetDiff) -> QuestionChanges {
+    let names = |list: &[crate::question::QuestionName]| list.iter().map(ToString::to_string).collect();
+    QuestionChanges {
+        added: names(&diff.added),
+        removed: names(&diff.removed),
+        changed: names(&diff.changed),
+        moved: diff.moved.iter().map(|moved| moved.name.to_string()).collect(),
+    }
+}
+
+/// What the questions are called: by id where they have one, else by position.
+fn names(base: &RoundEvidence, current: &RoundEvidence) -> Vec<String> {
+    let n = current.judged.as_ref().map_or(0, |judged| judged.correct.len());
+    let id = |evidence: &RoundEvidence, at: usize| -> Option<String> {
+        evidence.questions.as_ref()?.questions().get(at)?.id().map(str::to_owned)
+    };
+    let answered = |judged: &Option<JudgedRound>, at: usize| -> Option<String> {
+        judged.as_ref()?.answers.get(at)?.id().map(str::to_owned)
+    };
+    let name = |at| {
+        let named = id(current, at).or_else(|| id(base, at)).or_else(|| answered(&current.judged, at));
+        named.unwrap_or_else(|| format!("#{}", at + 1))
+    };
+    (0..n).map(name).collect()
+}
+
+fn paired<'a>(
+    base: &'a RoundEvidence,
+    current: &'a RoundEvidence,
+    names: &'a [String],
+) -> Option<Vec<PairedQuestion<'a>>> {
+    let (before, after) = (base.judged.as_ref()?, current.judged.as_ref()?);
+    if before.correct.len() != after.correct.len() {
+        return None;
+    }
+    let question = |evidence: &'a RoundEvidence, at: usize| evidence.questions.as_ref()?.questions().get(at);
+    let pair = |at: usize| {
+        let (old, new) = (question(base, at), question(current, at));
+        PairedQuestion {
+            name: &names[at],
+            base: before.correct[at],
+            current: after.correct[at],
+            must_pass: [old, new].into_iter().flatten().any(crate::question::Question::must_pass),
+            cluster: new.or(old).and_then(crate::question::Question::cluster),
+        }
+    };
+    Some((0..names.len()).map(pair).collect())
+}
