@@ -102,10 +102,20 @@ pub fn create_pair(path: &Path, private: &str, public_line: &str) -> Result<(), 
     create(&public_path(path), public_line, 0o644)
 }
 
+/// As [`create_pair`], without a public line.
+pub fn create_private(path: &Path, private: &str) -> Result<(), Failure> {
+    create(path, private, 0o600)
+}
+
+/// Whether there is nothing at all at a place.
+pub fn is_absent(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 /// Refuses a place where either half of a key is already.
 pub fn refuse_taken(path: &Path) -> Result<(), Failure> {
     for taken in [path.to_owned(), public_path(path)] {
-        if fs::symlink_metadata(&taken).is_ok() {
+        if !is_absent(&taken) {
             return Err(Failure::refused(format!("`{}` exists, and keys are never overwritten", taken.display()))
                 .hint("choose another place, or move the file away"));
         }

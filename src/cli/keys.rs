@@ -1,5 +1,6 @@
 //! Finding keys: the person's, and the log's.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use proofmark::trust::{SecretKey, Signer, TrustError, Zeroizing};
 use super::agent;
 use super::context::Context;
 use super::failure::Failure;
-use super::keyfile::{KeyFile, refuse_inside_ledger};
+use super::keyfile::{KeyFile, is_absent, refuse_inside_ledger};
 use super::passphrase;
 
 /// The variable with the person's key.
@@ -24,16 +25,15 @@ const TRIES: usize = 3;
 /// Which keys to sign with.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct KeyOptions {
-    /// Sign with the OpenSSH Ed25519 private key in FILE
-    ///
-    /// [default: the key text in PROOFMARK_KEY, else `id_ed25519` in the configuration folder]. An encrypted key is
-    /// opened with PROOFMARK_PASSPHRASE, else its passphrase is asked for.
+    /// Sign with this OpenSSH Ed25519 private key [default: the key's text in PROOFMARK_KEY, else `id_ed25519` in the
+    /// configuration folder]; PROOFMARK_PASSPHRASE opens an encrypted one, else its passphrase is asked for
     #[arg(long, value_name = "FILE", conflicts_with = "agent", help_heading = "Keys")]
     pub key: Option<PathBuf>,
     /// Sign with a key in ssh-agent: the only Ed25519 one, or the one with this fingerprint or comment
     #[arg(long, value_name = "SHA256:…|COMMENT", num_args = 0..=1, require_equals = true, help_heading = "Keys")]
     pub agent: Option<Option<String>>,
-    /// The ledger's log key [default: the key text in PROOFMARK_LOG_KEY, else that of this ledger in `log-keys/`]
+    /// The ledger's log key [default: the key's text in PROOFMARK_LOG_KEY, else the ledger's own in `log-keys/` of the
+    /// configuration folder]
     #[arg(long, value_name = "FILE", help_heading = "Keys")]
     pub log_key: Option<PathBuf>,
 }
@@ -62,10 +62,10 @@ pub enum KeyError {
         source: TrustError,
     },
     /// It is another key than this ledger's.
-    #[error("{what} is not this ledger's log key")]
+    #[error("the key in `{place}` is not this ledger's log key")]
     OtherLog {
         /// Where the key is.
-        what: String,
+        place: String,
         /// Both keys.
         #[source]
         source: LedgerError,
@@ -83,6 +83,16 @@ pub enum Place {
     Environment,
     /// In the configuration folder.
     Identity(PathBuf),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) | Self::Identity(file) => write!(f, "{}", file.display()),
+            Self::Agent(_) => f.write_str("ssh-agent"),
+            Self::Environment => f.write_str(KEY_VARIABLE),
+        }
+    }
 }
 
 impl KeyOptions {
@@ -128,22 +138,33 @@ pub fn no_key(identity: &Path) -> Failure {
 
 /// The secret half of the log's key; any other key is refused.
 pub fn log_secret(options: &KeyOptions, context: &Context, log: &LogIdentity) -> Result<SecretKey, Failure> {
-    if let Some((what, secret)) = named_log_secret(options, context)? {
-        return its_own(&what, secret, &log.key);
+    find_log_secret(options, context, &log.key).map(|(_, secret)| secret)
+}
+
+/// As [`log_secret`], and where it is.
+pub fn find_log_secret(
+    options: &KeyOptions,
+    context: &Context,
+    wanted: &VerifierKey,
+) -> Result<(String, SecretKey), Failure> {
+    if let Some((place, secret)) = named_log_secret(options, context)? {
+        refuse_other_log(&place, &secret, wanted)?;
+        return Ok((place, secret));
     }
     let folder = log_key_folder(context)?;
     let mut other = None;
-    for file in log_key_files(&folder, log.key.key_hash())? {
-        match its_own(&quoted(&file), from_file(&file, context)?, &log.key) {
-            Ok(secret) => return Ok(secret),
+    for file in log_key_files(&folder, wanted.key_hash())? {
+        let (place, secret) = (file.display().to_string(), from_file(&file, context)?);
+        match refuse_other_log(&place, &secret, wanted) {
+            Ok(()) => return Ok((place, secret)),
             Err(failure) => other = Some(failure),
         }
     }
     Err(other.unwrap_or_else(|| {
-        let wanted = folder.join(log_key_name(&log.key));
-        Failure::refused(format!("this machine does not hold the ledger's log key, {}", log.key)).hint(format!(
+        let file = folder.join(log_key_name(wanted));
+        Failure::refused(format!("this machine does not hold the ledger's log key, {wanted}")).hint(format!(
             "copy it from where the ledger was made to `{}`, or give it by `--log-key FILE` or {LOG_KEY_VARIABLE}",
-            wanted.display()
+            file.display()
         ))
     }))
 }
@@ -151,7 +172,7 @@ pub fn log_secret(options: &KeyOptions, context: &Context, log: &LogIdentity) ->
 /// The log key that was named, by `--log-key` or in the environment, and where it is.
 pub fn named_log_secret(options: &KeyOptions, context: &Context) -> Result<Option<(String, SecretKey)>, Failure> {
     if let Some(file) = &options.log_key {
-        return Ok(Some((quoted(file), from_file(file, context)?)));
+        return Ok(Some((file.display().to_string(), from_file(file, context)?)));
     }
     if std::env::var_os(LOG_KEY_VARIABLE).is_some() {
         return Ok(Some((LOG_KEY_VARIABLE.to_owned(), from_environment(LOG_KEY_VARIABLE, context)?)));
@@ -197,13 +218,13 @@ fn log_key_files(folder: &Path, hash: u32) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-fn its_own(what: &str, secret: SecretKey, wanted: &VerifierKey) -> Result<SecretKey, Failure> {
+fn refuse_other_log(place: &str, secret: &SecretKey, wanted: &VerifierKey) -> Result<(), Failure> {
     if secret.public().raw() == wanted.raw() {
-        return Ok(secret);
+        return Ok(());
     }
     let found = VerifierKey::new(wanted.name(), *secret.public().raw()).map_err(LedgerError::from)?;
     let source = LedgerError::OtherLogKey { found: found.to_string(), wanted: wanted.to_string() };
-    Err(Failure::refused(KeyError::OtherLog { what: what.to_owned(), source }))
+    Err(Failure::refused(KeyError::OtherLog { place: place.to_owned(), source }))
 }
 
 /// The private key in a file outside every ledger.
@@ -264,11 +285,7 @@ fn quoted(file: &Path) -> String {
     format!("`{}`", file.display())
 }
 
-fn is_absent(file: &Path) -> bool {
-    fs::symlink_metadata(file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-}
-
-/// The seed of a new key, from the system.
+/// Fresh randomness from the system: the seed of a key, or a salt.
 pub fn seed<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0u8; N];
     getrandom::getrandom(&mut bytes).map_err(|error| Failure::failed(io::Error::from(error)))?;

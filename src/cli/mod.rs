@@ -9,6 +9,8 @@ mod compare;
 mod completion;
 mod context;
 mod failure;
+mod init;
+mod key;
 mod keyfile;
 mod intake;
 mod judge;
@@ -77,6 +79,10 @@ enum Subcommands {
     Compare(Box<compare::Arguments>),
     /// Identify, diff, show and seal question sets
     Questions(questions::Arguments),
+    /// Make a ledger in this folder, and the keys that it needs
+    Init(init::Arguments),
+    /// Make, show and export keys
+    Key(key::Arguments),
     /// Print a shell completion script
     Completion(completion::Arguments),
 }
@@ -107,6 +113,8 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
         Subcommands::Baseline(arguments) => baseline::run(&arguments, context),
         Subcommands::Compare(arguments) => compare::run(&arguments, context),
         Subcommands::Questions(arguments) => questions::run(&arguments, context),
+        Subcommands::Init(arguments) => init::run(&arguments, context),
+        Subcommands::Key(arguments) => key::run(&arguments, context),
         Subcommands::Completion(arguments) => completion::run(&arguments, &mut Command::command(), context),
     }
 }

@@ -60,6 +60,18 @@ impl SecretKey {
         Ok(read(text)?.is_encrypted())
     }
 
+    /// The public half that an OpenSSH private key file's text states, encrypted or not. An encrypted half that does not
+    /// fit is found only when the file is opened.
+    ///
+    /// # Errors
+    /// As [`SecretKey::needs_passphrase`], and those of [`PublicKey::from_raw`].
+    pub fn public_half(text: &str) -> Result<PublicKey, TrustError> {
+        match read(text)?.public_key().key_data().ed25519() {
+            Some(key) => PublicKey::from_raw(&key.0),
+            None => Err(TrustError::DamagedPrivateKey { source: None }),
+        }
+    }
+
     /// Reads an OpenSSH private key file's text. The passphrase is ignored for a key that is not encrypted.
     ///
     /// # Errors
@@ -238,6 +250,14 @@ mod tests {
         let text = PrivateKey::from_bytes(&blob).unwrap().to_openssh(LineEnding::LF).unwrap();
         let refused = SecretKey::from_openssh(&text, Some("open sesame"));
         assert!(matches!(refused, Err(TrustError::TooManyRounds { rounds: u32::MAX, .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn the_public_half_is_read_without_the_passphrase() {
+        for text in [locked(), key().to_openssh("", None).unwrap()] {
+            assert_eq!(SecretKey::public_half(&text).unwrap(), *key().public());
+        }
+        assert!(matches!(SecretKey::public_half("hello"), Err(TrustError::PrivateKeyText { .. })));
     }
 
     #[test]
