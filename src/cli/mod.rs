@@ -8,6 +8,7 @@ mod baseline;
 mod compare;
 mod completion;
 mod context;
+mod demo;
 mod failure;
 mod init;
 mod key;
@@ -83,6 +84,8 @@ enum Subcommands {
     Init(init::Arguments),
     /// Make, show and export keys
     Key(key::Arguments),
+    /// Show the whole story in a temporary folder, ending with a tampered copy being caught
+    Demo(demo::Arguments),
     /// Print a shell completion script
     Completion(completion::Arguments),
 }
@@ -115,6 +118,7 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
         Subcommands::Questions(arguments) => questions::run(&arguments, context),
         Subcommands::Init(arguments) => init::run(&arguments, context),
         Subcommands::Key(arguments) => key::run(&arguments, context),
+        Subcommands::Demo(arguments) => demo::run(&arguments, context),
         Subcommands::Completion(arguments) => completion::run(&arguments, &mut Command::command(), context),
     }
 }

@@ -61,3 +61,8 @@ pub fn append(ledger: &Ledger, count: usize, ratchet: &Ratchet) -> Result<(), Le
     let drafts = (0..count).map(|number| Ok(round(number as f64 / 1e6)));
     ledger.append(drafts, &person(), &LogSigner::new(ORIGIN, &log)?, ratchet).map(|_| ())
 }
+
+/// The text of a private key file, for `PROOFMARK_KEY` and `PROOFMARK_LOG_KEY`.
+pub fn text(key: &SecretKey, comment: &str) -> String {
+    key.to_openssh(comment, None).unwrap().to_string()
+}
