@@ -53,6 +53,8 @@ pub struct Statement {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Outgoing<'a> {
+    // `rename_all` would take the underscore away.
+    #[serde(rename = "_type")]
     _type: &'static str,
     subject: &'a [Subject],
     predicate_type: String,
@@ -62,6 +64,7 @@ struct Outgoing<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Incoming<'a> {
+    #[serde(rename = "_type")]
     _type: String,
     subject: Vec<Subject>,
     predicate_type: String,
@@ -122,4 +125,26 @@ fn predicate_of(kind: Kind, text: &str) -> Result<Predicate, serde_json::Error> 
 
 fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receipt::{Baseline, LineName, Moment, ReceiptRef, Tool};
+
+    #[test]
+    fn members_have_the_names_that_in_toto_gives_them() {
+        let target = ReceiptRef { index: 1, receipt: ReceiptId::of(b"") };
+        let body = Body::Baseline(Baseline { line: LineName::main(), target });
+        let tool = Tool { name: "proofmark".to_owned(), version: "0".to_owned() };
+        let recorded_at = Moment::from_unix(0).unwrap();
+        let predicate = Predicate { recorded_at, tool, trust: Some(target), evidence: Vec::new(), note: None, body };
+        let subject = vec![Subject::new("system".parse().unwrap(), Sha256::of(b""))];
+        let statement = Statement { subject, predicate };
+        let bytes = statement.encode().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        let names: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, ["_type", "predicate", "predicateType", "subject"]);
+        assert_eq!(Statement::parse(&bytes).unwrap(), statement);
+    }
 }
