@@ -14,5 +14,7 @@ mod fault;
 mod keys;
 mod ledger;
 mod property_merkle;
+mod schema;
 mod statistics;
 mod tidy;
+mod worked;
