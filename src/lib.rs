@@ -21,6 +21,9 @@ pub mod stats;
 pub mod score;
 pub mod scorecard;
 pub mod compare;
+pub mod calibrate;
+pub mod abstain;
+pub mod gate;
 
 // What is signed states judgements, so it stands on them.
 pub mod receipt;
