@@ -16,5 +16,7 @@ mod ledger;
 mod property_merkle;
 mod schema;
 mod statistics;
+mod gate;
+mod interop_gate;
 mod tidy;
 mod worked;
