@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::policy::{PolicyError, PolicyTerms};
-use crate::calibrate::{Finding, floor_finding};
+use crate::calibrate::{Finding, excerpt, floor_finding};
 use crate::object::JsonFault;
 
 /// Everything that is wrong or doubtful about the rules in a policy, including what [`super::Policy::parse`] would refuse.
@@ -43,7 +43,7 @@ pub(crate) fn findings(terms: &PolicyTerms) -> Vec<Finding> {
                 found.push(Finding::refused(
                     "duplicate-quality",
                     field,
-                    format!("the level `{level}` is listed twice"),
+                    format!("the level `{}` is listed twice", excerpt(level)),
                 ));
             }
         }

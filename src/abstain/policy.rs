@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Reason;
 use super::lint;
-use crate::calibrate::{Decimal, Finding, canonical_decimal, literal};
+use crate::calibrate::{Decimal, Finding, canonical_decimal, excerpt, literal};
 use crate::object::{CanonicalError, FieldError, Fields, Json, JsonError, ObjectId, encode, parse};
 
 /// The `schema` member of every policy.
@@ -140,7 +140,7 @@ fn read(json: &Json, text: &str) -> Result<PolicyTerms, FieldError> {
     let mut fields = Fields::of("", json)?;
     let schema = fields.string("schema")?;
     if schema != SCHEMA {
-        return Err(FieldError::new("schema", format!("must be `{SCHEMA}`, not `{schema}`")));
+        return Err(FieldError::new("schema", format!("must be `{SCHEMA}`, not `{}`", excerpt(schema))));
     }
     let name = fields.string("name")?.to_owned();
     if name.trim().is_empty() {

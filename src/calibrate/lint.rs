@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::Decimal;
+use super::excerpt::excerpt;
 use super::label::{Comparator, Gate, Label, Metric, Split};
 use super::terms::{ByteRange, SplitRule, Terms};
 
@@ -96,7 +97,11 @@ fn labels(labels: &[Label]) -> Vec<Finding> {
             found.push(Finding::refused("ambiguous-label", &field, sentence));
         }
         if !seen.insert(label) {
-            found.push(Finding::refused("duplicate-label", &field, format!("the label {label} is listed twice")));
+            found.push(Finding::refused(
+                "duplicate-label",
+                &field,
+                format!("the label {} is listed twice", excerpt(&text)),
+            ));
         }
     }
     found
@@ -153,13 +158,14 @@ fn gates(terms: &Terms) -> Vec<Finding> {
             found.extend(limit(gate, &field));
         }
         if gate.metric.more_is_better() != (gate.comparator == Comparator::AtLeast) {
-            let sentence = format!("`{} {}` rewards the worse value", gate.metric, gate.comparator.sign());
+            let sentence =
+                format!("`{} {}` rewards the worse value", excerpt(&gate.metric.to_string()), gate.comparator.sign());
             found.push(Finding::doubtful("gate-direction", format!("{field}.comparator"), sentence));
         }
         if let Metric::Class { label, .. } = &gate.metric
             && !terms.labels.iter().any(|known| known.to_string() == *label)
         {
-            let sentence = format!("no record can have the class {label}: it is not among the labels");
+            let sentence = format!("no record can have the class {}: it is not among the labels", excerpt(label));
             found.push(Finding::refused("impossible-class", format!("{field}.metric"), sentence));
         }
         found.extend(against_earlier(gate, &terms.gates[..at], &field));
@@ -169,7 +175,7 @@ fn gates(terms: &Terms) -> Vec<Finding> {
 
 fn limit(gate: &Gate, field: &str) -> Option<Finding> {
     let field = format!("{field}.limit");
-    let (metric, limit) = (&gate.metric, &gate.limit);
+    let (metric, limit) = (excerpt(&gate.metric.to_string()), &gate.limit);
     let (zero, one) = (*limit == Decimal::zero(), *limit == Decimal::one());
     let (code, sentence) = match gate.comparator {
         Comparator::AtLeast if zero => ("gate-never-fails", format!("{metric} is never below 0")),
@@ -188,12 +194,18 @@ fn limit(gate: &Gate, field: &str) -> Option<Finding> {
 fn against_earlier(gate: &Gate, earlier: &[Gate], field: &str) -> Option<Finding> {
     let other = earlier.iter().find(|other| other.metric == gate.metric)?;
     if other.comparator == gate.comparator {
-        let sentence = format!("there already is a gate `{} {}`", gate.metric, gate.comparator.sign());
+        let sentence =
+            format!("there already is a gate `{} {}`", excerpt(&gate.metric.to_string()), gate.comparator.sign());
         return Some(Finding::refused("duplicate-gate", field, sentence));
     }
     let (least, most) = if gate.comparator == Comparator::AtLeast { (gate, other) } else { (other, gate) };
     (least.limit > most.limit).then(|| {
-        let sentence = format!("{} cannot be at least {} and at most {}", gate.metric, least.limit, most.limit);
+        let sentence = format!(
+            "{} cannot be at least {} and at most {}",
+            excerpt(&gate.metric.to_string()),
+            least.limit,
+            most.limit
+        );
         Finding::doubtful("gates-contradict", field, sentence)
     })
 }

@@ -7,6 +7,7 @@
 mod candidate;
 mod columns;
 mod decimal;
+mod excerpt;
 mod label;
 mod lint;
 mod literal;
@@ -32,6 +33,7 @@ pub use swift::SwiftFormat;
 pub use terms::{ByteRange, MAX_BINS, MAX_LABELS, SplitRule, Terms};
 pub use threshold::{NoThreshold, Threshold, select_threshold};
 
+pub(crate) use excerpt::excerpt;
 pub(crate) use lint::floor as floor_finding;
 pub(crate) use literal::literal;
 pub(crate) use terms::canonical_decimal;
@@ -48,7 +50,7 @@ pub enum CalibrateError {
     #[error("there are no prediction records")]
     NoRecords,
     /// A candidate without records where it is chosen or measured.
-    #[error("the candidate `{model}` has no {split} records, so it cannot be scored honestly")]
+    #[error("the candidate `{}` has no {split} records, so it cannot be scored honestly", excerpt(model))]
     NoSplit {
         /// The candidate.
         model: String,

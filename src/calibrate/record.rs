@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::excerpt::excerpt;
 use super::literal::literal;
 use super::terms::{SplitRule, Terms};
 use super::{Decimal, Label, Split, Subject};
@@ -71,7 +72,7 @@ impl Format {
     /// What records must look like under these terms.
     pub fn of(terms: &Terms) -> Self {
         let labels = terms.labels.iter().cloned().zip(0u16..).collect();
-        let mut shown: Vec<String> = terms.labels.iter().take(12).map(ToString::to_string).collect();
+        let mut shown: Vec<String> = terms.labels.iter().take(12).map(|label| excerpt(&label.to_string())).collect();
         if terms.labels.len() > shown.len() {
             shown.push(format!("… ({} labels)", terms.labels.len()));
         }
@@ -195,9 +196,4 @@ fn item(field: &str, value: &Json) -> Result<ItemId, FieldError> {
         }
         other => Err(FieldError::new(field, format!("must be a string or an integer, not {}", other.kind()))),
     }
-}
-
-fn excerpt(text: &str) -> String {
-    let short: String = text.chars().take(40).collect();
-    if short.len() < text.len() { format!("{short}…") } else { short }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::excerpt::excerpt;
 use super::label::{Comparator, Gate, Label, Metric, Split, Subject};
 use super::literal::literal;
 use super::profile::ProfileError;
@@ -106,7 +107,7 @@ fn read(json: &Json, text: &str) -> Result<Terms, FieldError> {
     let mut fields = Fields::of("", json)?;
     let schema = fields.string("schema")?;
     if schema != SCHEMA {
-        return Err(FieldError::new("schema", format!("must be `{SCHEMA}`, not `{schema}`")));
+        return Err(FieldError::new("schema", format!("must be `{SCHEMA}`, not `{}`", excerpt(schema))));
     }
     let name = not_blank("name", fields.string("name")?)?;
     let label_field = member_name("labelField", fields.string("labelField")?)?;
@@ -175,7 +176,10 @@ fn split(value: &Json) -> Result<SplitRule, FieldError> {
         }
         "manifest" => SplitRule::Manifest { subjects: manifest(fields.required("subjects")?)? },
         other => {
-            return Err(FieldError::new("split.rule", format!("must be `first-byte` or `manifest`, not `{other}`")));
+            return Err(FieldError::new(
+                "split.rule",
+                format!("must be `first-byte` or `manifest`, not `{}`", excerpt(other)),
+            ));
         }
     };
     fields.finish()?;
@@ -196,7 +200,7 @@ fn manifest(value: &Json) -> Result<BTreeMap<Subject, Split>, FieldError> {
         return Err(FieldError::new("split.subjects", format!("must be an object, not {}", value.kind())));
     };
     let entry = |(key, split): &(String, Json)| {
-        let field = format!("split.subjects.{key}");
+        let field = format!("split.subjects.{}", excerpt(key));
         let subject = Subject::parse(key.as_bytes());
         let subject = subject.ok_or_else(|| FieldError::new(&field, "must be 16 lower-case hexadecimal digits"))?;
         Ok((subject, split_name(&field, split)?))
@@ -229,7 +233,7 @@ fn gates(value: &Json, text: &str) -> Result<(Vec<Gate>, Vec<usize>), FieldError
         let metric = metric.map_err(|reason| FieldError::new(fields.name_of("metric"), reason))?;
         let sign = fields.string("comparator")?;
         let comparator = Comparator::parse(sign).ok_or_else(|| {
-            FieldError::new(fields.name_of("comparator"), format!("must be `>=` or `<=`, not `{sign}`"))
+            FieldError::new(fields.name_of("comparator"), format!("must be `>=` or `<=`, not `{}`", excerpt(sign)))
         })?;
         let written = literal(text, &["gates", &at.to_string(), "limit"]);
         let limit = match canonical_decimal(&fields.name_of("limit"), fields.required("limit")?, written)? {

@@ -36,8 +36,11 @@ pub fn record(model: &str, key: u64, split: &str, truth: &str, prediction: Optio
     )
 }
 
+/// A truth, and the label and confidence that were said.
+pub type Row<'a> = (&'a str, Option<(&'a str, &'a str)>);
+
 /// Validation and test records of one model under [`profile`], numbered from 1 in each split.
-pub fn both_splits(model: &str, rows: &[(&str, Option<(&str, &str)>)]) -> String {
+pub fn both_splits(model: &str, rows: &[Row<'_>]) -> String {
     let mut text = String::new();
     for (split, base) in [("validation", 0), ("test", 0x80 << 56)] {
         text.push_str(&one_split(model, split, base, rows));
@@ -46,10 +49,8 @@ pub fn both_splits(model: &str, rows: &[(&str, Option<(&str, &str)>)]) -> String
 }
 
 /// Records of one model in one split.
-pub fn one_split(model: &str, split: &str, base: u64, rows: &[(&str, Option<(&str, &str)>)]) -> String {
-    let line = |(at, (truth, prediction)): (u64, &(&str, Option<(&str, &str)>))| {
-        record(model, base + at, split, truth, *prediction) + "\n"
-    };
+pub fn one_split(model: &str, split: &str, base: u64, rows: &[Row<'_>]) -> String {
+    let line = |(at, (truth, prediction)): (u64, &Row<'_>)| record(model, base + at, split, truth, *prediction) + "\n";
     (1..).zip(rows).map(line).collect()
 }
 

@@ -6,13 +6,13 @@ use std::io::{self, Read};
 use proofmark::calibrate::{CalibrateError, Reading};
 use proofmark::gate::{GateError, evaluate};
 
-use super::{both_splits, bristol, gate, one_split, profile, read, record};
+use super::{Row, both_splits, bristol, gate, one_split, profile, read, record};
 
 fn refusal(texts: &[&str]) -> String {
     read(&profile("[1,2]", 10, ""), texts).unwrap_err().to_string()
 }
 
-const RIGHT: (&str, Option<(&str, &str)>) = ("1", Some(("1", "0.9")));
+const RIGHT: Row<'static> = ("1", Some(("1", "0.9")));
 
 #[test]
 fn a_subject_in_two_splits_is_refused_across_models_and_files() {

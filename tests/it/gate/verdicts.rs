@@ -4,9 +4,7 @@ use proofmark::calibrate::{Decimal, Profile};
 use proofmark::gate::{Report, Verdict};
 use proptest::prelude::*;
 
-use super::{both_splits, gate, one_split, profile, read};
-
-type Row<'a> = (&'a str, Option<(&'a str, &'a str)>);
+use super::{Row, both_splits, gate, one_split, profile, read};
 
 const RIGHT: Row<'static> = ("1", Some(("1", "0.9")));
 const WRONG: Row<'static> = ("1", Some(("2", "0.9")));
