@@ -3,3 +3,7 @@
 pub mod sandbox;
 
 mod completion;
+mod append;
+mod compare;
+mod lm_eval;
+mod questions;
