@@ -87,7 +87,7 @@ impl Sandbox {
     }
 
     /// Replaces the sandbox's own folder by `$SANDBOX`.
-    fn neutral(&self, text: &str) -> String {
+    pub fn neutral(&self, text: &str) -> String {
         text.replace(&self.folder.path().display().to_string(), "$SANDBOX")
     }
 
