@@ -37,14 +37,14 @@ fn secret() -> SecretKey {
 }
 
 /// An ssh-agent of its own, ended when dropped.
-struct Agent {
+pub struct Agent {
     process: Child,
-    socket: PathBuf,
+    pub socket: PathBuf,
     _folder: TempDir,
 }
 
 impl Agent {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let folder = TempDir::new().unwrap();
         let socket = folder.path().join("s");
         let started = Command::new("ssh-agent").arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()).spawn();
@@ -65,7 +65,7 @@ impl Agent {
         Box::new(stream)
     }
 
-    fn add(&self, arguments: &[&str], key: &Path) {
+    pub fn add(&self, arguments: &[&str], key: &Path) {
         run(Command::new("ssh-add").env("SSH_AUTH_SOCK", &self.socket).args(arguments).arg(key));
     }
 

@@ -7,3 +7,6 @@ mod append;
 mod compare;
 mod lm_eval;
 mod questions;
+mod init;
+mod key;
+mod keyring;
