@@ -1,18 +1,20 @@
-//! How fast a verdict is: 1,000,000 records (about 138 MB) from a file to the report, beside `wc -l` on the same file.
+//! How fast a verdict is: 1,000,000 records (about 140 MB) from a file to the report, beside `wc -l`, DuckDB, polars with
+//! scikit-learn and a Python loop on the same file.
 //!
 //! `cargo bench --bench gate [-- RECORDS]`. Outputs are asserted equal before anything is timed: strict and swift, sorted
-//! and shuffled, one file and many, one thread and all.
+//! and shuffled, one file and many, one thread and all; and the peers' numbers are ours. `pip` installs the peers below
+//! `target/`; without it this stops and says so.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use proofmark::calibrate::{Predictions, Profile, Reading};
-use proofmark::gate::evaluate;
+use proofmark::gate::{Report, evaluate};
 
 /// A small generator (Steele, Lea and Flood 2014, splitmix64).
 struct Dice(u64);
@@ -42,7 +44,7 @@ fn lines(records: usize) -> Vec<String> {
                 _ => "test",
             };
             let truth = 1 + dice.next() % 7;
-            let label = if dice.next() % 10 == 0 { 1 + dice.next() % 7 } else { truth };
+            let label = if dice.next().is_multiple_of(10) { 1 + dice.next() % 7 } else { truth };
             let confidence = 1_000 + dice.next() % 9_000;
             let said = match dice.next() % 20 {
                 0 => "null".to_owned(),
@@ -67,7 +69,7 @@ fn write(path: &Path, lines: &[String]) {
 fn read(profile: &Profile, paths: &[&Path], strictly: bool) -> Predictions {
     let mut reading = if strictly { Reading::strictly(profile) } else { Reading::new(profile) };
     for path in paths {
-        reading.read(&path.display().to_string(), File::open(path).unwrap()).unwrap();
+        reading = reading.read(&path.display().to_string(), File::open(path).unwrap()).unwrap();
     }
     reading.finish().unwrap()
 }
@@ -96,7 +98,80 @@ fn threads(count: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap()
 }
 
+const REQUIREMENTS: &str = include_str!("gate_requirements.txt");
+
+fn run(command: &mut Command, missing: &str) -> Vec<u8> {
+    let output = command.output().unwrap_or_else(|error| panic!("{missing} is missing: {error}"));
+    assert!(output.status.success(), "{missing} failed: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// A Python with the pinned peers, made once below `target/`.
+fn python() -> PathBuf {
+    let venv = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("gate-peers-venv");
+    let (python, stamp) = (venv.join("bin").join("python"), venv.join("requirements.txt"));
+    if fs::read_to_string(&stamp).ok().as_deref() != Some(REQUIREMENTS) {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv), "python3 with its venv module");
+        let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/gate_requirements.txt");
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-r"]);
+        run(pip.arg(list), "pip with access to the Python package index (duckdb, polars, scikit-learn)");
+        fs::write(&stamp, REQUIREMENTS).unwrap();
+    }
+    python
+}
+
+/// Seconds of each peer from file to numbers, once these are found to be the report's.
+fn peers(file: &Path, report: &Report) -> Vec<(String, f64)> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/gate_peers.py");
+    let output = run(Command::new(python()).arg(script).arg(file), "the peers' script");
+    let found: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    let ways = found.as_object().unwrap();
+    assert_eq!(ways.len(), 3);
+    let seconds = ways.iter().map(|(name, way)| {
+        for candidate in &report.candidates {
+            let test = candidate.test.as_ref().unwrap();
+            let ours = [
+                candidate.threshold.unwrap(),
+                test.accepted as f64,
+                test.correct as f64,
+                test.macro_f1.unwrap(),
+                test.ece.unwrap(),
+            ];
+            let theirs = way["models"][&candidate.model].as_array().unwrap();
+            assert_eq!(theirs.len(), ours.len());
+            for (ours, theirs) in ours.iter().zip(theirs) {
+                assert!(
+                    (ours - theirs.as_f64().unwrap()).abs() <= 1e-9,
+                    "{name}, {}: {ours} {theirs}",
+                    candidate.model
+                );
+            }
+        }
+        (name.clone(), way["seconds"].as_f64().unwrap())
+    });
+    seconds.collect()
+}
+
+/// Runs in a process of its own, so that nothing but the gate takes memory: prints the peak in kB.
+fn print_peak(file: &Path) {
+    report(&Profile::built_in("bristol/v1").unwrap(), &[file], false);
+    let status = fs::read_to_string("/proc/self/status").expect("peak memory is read from /proc, which is missing");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM is missing");
+    println!("{}", peak.trim());
+}
+
+fn peak(file: &Path) -> String {
+    let bench = std::env::current_exe().unwrap();
+    let output = run(Command::new(bench).arg("--peak").arg(file), "this bench again");
+    String::from_utf8_lossy(&output).trim().to_owned()
+}
+
 fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    if let Some(at) = words.iter().position(|word| word == "--peak") {
+        return print_peak(Path::new(&words[at + 1]));
+    }
     let wanted = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(1_000_000);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -144,12 +219,14 @@ fn main() {
         print(&format!("file to report, {name} keys, one thread"), one, bytes, records);
     }
     let text = fs::read(&sorted).unwrap();
-    let one = threads(1).install(|| {
-        best(5, || {
-            Reading::new(&profile).read("memory", text.as_slice()).unwrap();
-        })
-    });
+    let one = threads(1).install(|| best(5, || drop(Reading::new(&profile).read("memory", text.as_slice()).unwrap())));
     print("read from memory with BLAKE3, one thread", one, bytes, records);
+    println!("{:<52} {:>8} (file to report, peak memory)", "", peak(&sorted));
     let strict = best(2, || assert_eq!(report(&profile, &[&sorted], true), expected));
     print("file to report, strict reader only", strict, bytes, records);
+    let whole = best(5, || assert_eq!(report(&profile, &[sorted.as_path()], false), expected));
+    for (name, seconds) in peers(&sorted, &Report::parse(&expected).unwrap()) {
+        print(&name, Duration::from_secs_f64(seconds), bytes, records);
+        println!("{:<52} {:>8.1} x slower than file to report", "", seconds / whole.as_secs_f64());
+    }
 }

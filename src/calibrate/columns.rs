@@ -138,17 +138,31 @@ impl Columns {
     }
 
     fn repeats(&self) -> bool {
+        if self.ascending() {
+            return false;
+        }
         if self.item.is_empty() {
             return self.by_model(self.subject.iter().copied()).into_iter().any(has_repeat);
         }
         self.by_model(self.subject.iter().copied().zip(self.item.iter().copied())).into_iter().any(has_repeat)
     }
 
+    /// Whether the subjects of each model come in strictly ascending order: then none repeats, whatever its items.
+    fn ascending(&self) -> bool {
+        let mut last: Vec<Option<u64>> = vec![None; self.models.len()];
+        self.model.iter().zip(&self.subject).all(|(model, subject)| {
+            let before = last[usize::from(*model)].replace(*subject);
+            before.is_none_or(|before| before < *subject)
+        })
+    }
+
     fn by_model<K>(&self, keys: impl Iterator<Item = K>) -> Vec<Vec<K>> {
         if self.models.len() == 1 {
             return vec![keys.collect()];
         }
-        let mut groups: Vec<Vec<K>> = self.models.iter().map(|_| Vec::new()).collect();
+        let mut counts = vec![0usize; self.models.len()];
+        self.model.iter().for_each(|model| counts[usize::from(*model)] += 1);
+        let mut groups: Vec<Vec<K>> = counts.into_iter().map(Vec::with_capacity).collect();
         for (model, key) in self.model.iter().zip(keys) {
             groups[usize::from(*model)].push(key);
         }
@@ -157,9 +171,6 @@ impl Columns {
 }
 
 fn has_repeat<K: Ord + Send>(mut keys: Vec<K>) -> bool {
-    if keys.windows(2).all(|pair| pair[0] < pair[1]) {
-        return false;
-    }
     keys.par_sort_unstable();
     keys.windows(2).any(|pair| pair[0] == pair[1])
 }

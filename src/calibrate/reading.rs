@@ -36,10 +36,9 @@ pub struct Input {
 #[derive(Debug)]
 pub struct Reading {
     profile: Profile,
-    format: SwiftFormat,
+    lines: Lines,
     columns: Columns,
     inputs: Vec<Input>,
-    swift: bool,
 }
 
 /// Prediction records that keep every rule of their profile.
@@ -54,44 +53,61 @@ impl Reading {
     /// Reads under this profile.
     pub fn new(profile: &Profile) -> Self {
         let format = SwiftFormat::of(Format::of(profile.terms()));
-        Self { profile: profile.clone(), format, columns: Columns::default(), inputs: Vec::new(), swift: true }
+        let lines = Lines { format, swift: true };
+        Self { profile: profile.clone(), lines, columns: Columns::default(), inputs: Vec::new() }
     }
 
     /// Reads every line strictly: slower, with the same answers. For tests that require just that.
     pub fn strictly(profile: &Profile) -> Self {
-        Self { swift: false, ..Self::new(profile) }
+        let mut reading = Self::new(profile);
+        reading.lines.swift = false;
+        reading
     }
 
-    /// Reads a file, which messages call `name`, to its end. The first line that breaks a rule refuses it.
-    pub fn read(&mut self, name: &str, input: impl Read + Send) -> Result<&Input, CalibrateError> {
+    /// Reads a file, which messages call `name`, to its end. The first line that breaks a rule refuses the run, and the
+    /// reading is gone.
+    pub fn read(mut self, name: &str, input: impl Read + Send) -> Result<Self, CalibrateError> {
         let first_row = self.columns.rows();
         let mut source = Source { input, hasher: blake3::Hasher::new(), size: 0, ended: false };
         let (mut block, mut next) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         source.fill(&mut block, BLOCK).map_err(|error| unreadable(name, 1, error))?;
+        let mut parsed = Vec::new();
         while !block.is_empty() {
-            let row = self.columns.rows() - first_row;
             let cut = match block.iter().rposition(|byte| *byte == b'\n') {
                 _ if source.ended => block.len(),
                 Some(at) => at + 1,
-                None if block.len() <= MAX_LINE_BYTES => {
+                None => {
+                    let line = self.merge(name, first_row, std::mem::take(&mut parsed))?;
+                    if block.len() > MAX_LINE_BYTES {
+                        return Err(too_long(name, line).into());
+                    }
                     let more = block.len() + BLOCK;
-                    source.fill(&mut block, more).map_err(|error| unreadable(name, row + 1, error))?;
+                    source.fill(&mut block, more).map_err(|error| unreadable(name, line, error))?;
                     continue;
                 }
-                None => return Err(too_long(name, row + 1).into()),
             };
             next.clear();
             next.extend_from_slice(&block[cut..]);
-            let (parsed, filled) = rayon::join(|| self.parse(name, &block[..cut]), || source.fill(&mut next, BLOCK));
-            self.merge(name, first_row, parsed)?;
-            let row = self.columns.rows() - first_row;
-            filled.map_err(|error| unreadable(name, row + 1, error))?;
+            // While this block is parsed, the one before is merged and the one after is read.
+            let Self { lines, columns, .. } = &mut self;
+            let before = std::mem::take(&mut parsed);
+            let (now, (merged, filled)) = rayon::join(
+                || lines.parse(name, &block[..cut]),
+                || (merge(columns, name, first_row, before), source.fill(&mut next, BLOCK)),
+            );
+            merged?;
+            parsed = now;
+            if let Err(error) = filled {
+                let line = self.merge(name, first_row, parsed)?;
+                return Err(unreadable(name, line, error));
+            }
             std::mem::swap(&mut block, &mut next);
         }
+        self.merge(name, first_row, parsed)?;
         let blake3 = ObjectId::from_bytes(*source.hasher.finalize().as_bytes());
         let records = self.columns.rows() - first_row;
         self.inputs.push(Input { name: name.to_owned(), blake3, size: source.size, records });
-        Ok(&self.inputs[self.inputs.len() - 1])
+        Ok(self)
     }
 
     /// Everything is read: refuses a run without records, and records that repeat an earlier one.
@@ -120,7 +136,23 @@ impl Reading {
         ("", row + 1)
     }
 
-    fn parse(&self, name: &str, block: &[u8]) -> Vec<Result<Columns, RecordError>> {
+    fn merge(&mut self, name: &str, first_row: usize, parsed: Parsed) -> Result<usize, CalibrateError> {
+        merge(&mut self.columns, name, first_row, parsed)
+    }
+}
+
+/// How lines become records.
+#[derive(Debug)]
+struct Lines {
+    format: SwiftFormat,
+    swift: bool,
+}
+
+/// Pieces of a block, in order.
+type Parsed = Vec<Result<Columns, RecordError>>;
+
+impl Lines {
+    fn parse(&self, name: &str, block: &[u8]) -> Parsed {
         pieces(block).into_par_iter().map(|piece| self.piece(name, piece)).collect()
     }
 
@@ -159,24 +191,20 @@ impl Reading {
         columns.push(model, &record);
         Ok(())
     }
+}
 
-    /// Adds the pieces in their order; the first refusal among them is the first in the file.
-    fn merge(
-        &mut self,
-        name: &str,
-        first_row: usize,
-        parsed: Vec<Result<Columns, RecordError>>,
-    ) -> Result<(), CalibrateError> {
-        for piece in parsed {
-            let before = self.columns.rows() - first_row;
-            let piece = piece.map_err(|error| RecordError { line: error.line.map(|line| before + line), ..error })?;
-            if self.columns.rows() + piece.rows() > MAX_PREDICTIONS {
-                return Err(RecordError::whole(name, format!("more than {MAX_PREDICTIONS} records in one run")).into());
-            }
-            self.columns.append(piece).map_err(|_| too_many_models(name, before + 1))?;
+/// Adds the pieces in their order, so that the first refusal among them is the first in the file. The number of the line
+/// that comes next.
+fn merge(columns: &mut Columns, name: &str, first_row: usize, parsed: Parsed) -> Result<usize, CalibrateError> {
+    for piece in parsed {
+        let before = columns.rows() - first_row;
+        let piece = piece.map_err(|error| RecordError { line: error.line.map(|line| before + line), ..error })?;
+        if columns.rows() + piece.rows() > MAX_PREDICTIONS {
+            return Err(RecordError::whole(name, format!("more than {MAX_PREDICTIONS} records in one run")).into());
         }
-        Ok(())
+        columns.append(piece).map_err(|_| too_many_models(name, before + 1))?;
     }
+    Ok(columns.rows() - first_row + 1)
 }
 
 impl Predictions {

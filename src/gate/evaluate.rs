@@ -1,5 +1,7 @@
 //! From predictions to a verdict.
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
 use crate::calibrate::{
     CalibrateError, Candidate, ClassPart, Decimal, Gate, Metric, Metrics, NoThreshold, Predictions, Split, measure,
     select_threshold,
@@ -39,7 +41,8 @@ pub fn evaluate(predictions: &Predictions, floor: Option<&Decimal>) -> Result<Re
         return Err(GateError::Floor { floor: floor.clone() });
     }
     let candidates = predictions.candidates().map_err(GateError::Calibrate)?;
-    let judged: Vec<_> = candidates.iter().map(|candidate| judge(candidate, &profile.terms().gates, floor)).collect();
+    let gates = &profile.terms().gates;
+    let judged: Vec<_> = candidates.par_iter().map(|candidate| judge(candidate, gates, floor)).collect();
     let recommended = recommended(&judged);
     Ok(Report {
         schema: SCHEMA.to_owned(),

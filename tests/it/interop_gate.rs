@@ -106,8 +106,7 @@ fn write_set(folder: &Path, kind: &Kind, seed: u64) {
             text.push('\n');
         }
     }
-    let mut reading = Reading::new(&profile);
-    reading.read("predictions.jsonl", text.as_bytes()).unwrap();
+    let reading = Reading::new(&profile).read("predictions.jsonl", text.as_bytes()).unwrap();
     let report = evaluate(&reading.finish().unwrap(), None).unwrap();
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("predictions.jsonl"), text).unwrap();

@@ -1,5 +1,7 @@
 //! The swift reader gives the strict reader's answers, or none.
 
+use std::sync::LazyLock;
+
 use proofmark::calibrate::{CalibrateError, Format, Profile, Reading, Record, SwiftFormat};
 use proofmark::gate::evaluate;
 use proofmark::object::{Line, LineReader};
@@ -31,9 +33,9 @@ fn strictly(format: &SwiftFormat, line: &[u8]) -> Result<Record, String> {
 }
 
 fn whole(profile: &Profile, text: &[u8], strictly: bool) -> Result<Vec<u8>, String> {
-    let mut reading = if strictly { Reading::strictly(profile) } else { Reading::new(profile) };
+    let reading = if strictly { Reading::strictly(profile) } else { Reading::new(profile) };
     let chain = |error: CalibrateError| error.to_string();
-    reading.read("f", text).map_err(chain)?;
+    let reading = reading.read("f", text).map_err(chain)?;
     let report = evaluate(&reading.finish().map_err(chain)?, None).map_err(|error| format!("{error:?}"))?;
     Ok(report.encode().unwrap())
 }
@@ -80,7 +82,12 @@ fn what_is_right_is_read_alike_and_swiftly_where_it_should_be() {
     }
 }
 
-fn formats() -> Vec<(SwiftFormat, &'static str)> {
+fn formats() -> &'static [(SwiftFormat, &'static str)] {
+    static FORMATS: LazyLock<Vec<(SwiftFormat, &'static str)>> = LazyLock::new(made_formats);
+    &FORMATS
+}
+
+fn made_formats() -> Vec<(SwiftFormat, &'static str)> {
     let text = r#""truth":{"class":"a b"},"prediction":{"class":"ü","confidence":0.5}}"#;
     let words = Profile::parse(
         r#"{"schema":"profile.v1","name":"words/v1","labelField":"class","labels":["a b","ü","with \" and \\"],"split":
@@ -211,11 +218,12 @@ proptest! {
             prop_assert_eq!(Ok(swift), strictly(format, &line), "{}", String::from_utf8_lossy(&line));
         }
         // And in a file, where the swift reader finds the end of the line itself and knows the model's name already.
-        let profile = bristol();
         if which == 0 {
+            static PROFILE: LazyLock<Profile> = LazyLock::new(bristol);
+            let profile = &*PROFILE;
             let (before, after) = (super::record("m", 1, "train", "1", None), super::record("n", 0, "train", "1", None));
             let text = [before.as_bytes(), b"\n", line.as_slice(), b"\n", after.as_bytes()].concat();
-            prop_assert_eq!(whole(&profile, &text, false), whole(&profile, &text, true));
+            prop_assert_eq!(whole(profile, &text, false), whole(profile, &text, true));
         }
     }
 }

@@ -17,10 +17,10 @@ fn folder() -> std::path::PathBuf {
 fn run(name: &str) -> Result<Report, CalibrateError> {
     let profile = bristol();
     let bytes = std::fs::read(folder().join(name)).unwrap();
-    let mut reading = Reading::new(&profile);
-    let input = reading.read(name, bytes.as_slice())?;
+    let predictions = Reading::new(&profile).read(name, bytes.as_slice())?.finish()?;
+    let [input] = predictions.inputs() else { panic!("one file was read") };
     assert_eq!((input.blake3, input.size), (ObjectId::of(&bytes), bytes.len() as u64));
-    Ok(evaluate(&reading.finish()?, None).unwrap())
+    Ok(evaluate(&predictions, None).unwrap())
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub fn one_split(model: &str, split: &str, base: u64, rows: &[Row<'_>]) -> Strin
 pub fn read(profile: &Profile, texts: &[&str]) -> Result<Predictions, CalibrateError> {
     let mut reading = Reading::new(profile);
     for (number, text) in (1..).zip(texts) {
-        reading.read(&number.to_string(), text.as_bytes())?;
+        reading = reading.read(&number.to_string(), text.as_bytes())?;
     }
     reading.finish()
 }
