@@ -1,14 +1,13 @@
-//! The gate's numbers against scikit-learn and numpy, which `pip` installs below `target/`. What is missing is a failure
-//! that says so, never a skip.
+//! The gate's numbers against scikit-learn and numpy, out of the venv of `tests/interop/install`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use proofmark::calibrate::{Profile, Reading};
 use proofmark::gate::evaluate;
 
-const REQUIREMENTS: &str = include_str!("../interop/gate_requirements.txt");
+use crate::interop::tools::{Tool, helper, python, ready, stdout};
 
 /// A small generator (Steele, Lea and Flood 2014, splitmix64): the same sets every time.
 struct Dice(u64);
@@ -114,33 +113,11 @@ fn write_set(folder: &Path, kind: &Kind, seed: u64) {
     fs::write(folder.join("report.json"), report.encode().unwrap()).unwrap();
 }
 
-fn run(command: &mut Command, missing: &str) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{missing} is missing: {error}"));
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{missing}: {:?} failed\n{stdout}\n{stderr}", command.get_args());
-    stdout.into_owned()
-}
-
-/// A Python with the pinned packages, made once below `target/`.
-fn python() -> PathBuf {
-    let venv = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("gate-venv");
-    let python = venv.join("bin").join("python");
-    let stamp = venv.join("requirements.txt");
-    if fs::read_to_string(&stamp).ok().as_deref() != Some(REQUIREMENTS) {
-        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv), "python3 with its venv module");
-        let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/gate_requirements.txt");
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-r"])
-            .arg(list);
-        run(&mut pip, "pip with access to the Python package index (numpy, scikit-learn)");
-        fs::write(&stamp, REQUIREMENTS).unwrap();
-    }
-    python
-}
-
 #[test]
 fn the_numbers_are_those_of_scikit_learn_and_numpy() {
-    let python = python();
+    if !ready("the gate's numbers under scikit-learn and numpy", &[Tool::Python]) {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let mut sets = 0;
     for (number, kind) in (1..).zip(&KINDS) {
@@ -149,8 +126,7 @@ fn the_numbers_are_those_of_scikit_learn_and_numpy() {
             sets += 1;
         }
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/gate_sklearn.py");
-    let output = run(Command::new(&python).arg(script).arg(folder.path()), "the comparison with scikit-learn");
+    let output = stdout(Command::new(python()).arg(helper("gate_sklearn.py")).arg(folder.path()));
     let summary: serde_json::Value = serde_json::from_str(&output).unwrap();
     assert_eq!(summary["sets"], sets);
     assert!(summary["compared"].as_u64().unwrap() > 10_000, "{summary}");

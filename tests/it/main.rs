@@ -17,6 +17,7 @@ mod property_merkle;
 mod schema;
 mod statistics;
 mod gate;
+mod interop;
 mod interop_gate;
 mod tidy;
 mod worked;
