@@ -10,6 +10,7 @@ mod conformance_merkle;
 mod conformance_regression;
 mod conformance_scorecard;
 mod contract;
+mod docs;
 mod fault;
 mod keys;
 mod ledger;
