@@ -14,10 +14,15 @@ use proofmark::scorecard::{DEFAULT_TOLERANCE, Scorecard};
 use proofmark::store::{Memory, Store};
 use serde_json::Value;
 
+use crate::cli::sandbox::Sandbox;
 use crate::{keys, worked};
 
 /// Records that may hold members which nobody reads (`docs/format.md`, answers); every other object is closed.
 const OPEN: [&str; 2] = ["answer.v1/receipt", "answer.v1/receipt/spend"];
+
+/// What is stored: in these schemas every member is described.
+const STORED: [&str; 7] =
+    ["envelope.v1", "question.v1", "answer.v1", "judgement.v1", "card.v1", "config.v1", "compare.v1"];
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema")
@@ -135,15 +140,18 @@ fn schemas_are_closed_described_and_named_after_their_file() {
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
         assert_eq!(schema["$id"], format!("urn:x-proofmark:schema:{name}"), "{name}");
         assert!(jsonschema::meta::is_valid(&schema), "{name}");
-        assert!(schema["title"].is_string() && schema["description"].is_string(), "{name}");
-        closed(&name, &schema);
+        let described = schema["description"].is_string();
+        let stored = STORED.contains(&name.as_str()) || name.starts_with("statement-");
+        assert!(schema["title"].is_string() && (described || !stored), "{name}: a title and a description");
+        closed(&name, &schema, described);
         for (definition, body) in schema["$defs"].as_object().into_iter().flatten() {
-            closed(&format!("{name}#{definition}"), body);
+            closed(&format!("{name}#{definition}"), body, described);
         }
     }
 }
 
-fn closed(at: &str, node: &Value) {
+/// Every object in it names all its members, and describes each where that is asked for.
+fn closed(at: &str, node: &Value, described: bool) {
     if !node.is_object() {
         return;
     }
@@ -152,16 +160,17 @@ fn closed(at: &str, node: &Value) {
             assert!(OPEN.contains(&at) || node["additionalProperties"] == false, "{at}: additionalProperties");
         }
         for (member, body) in properties {
-            let described = body["description"].is_string() || body["$ref"].is_string() || body.get("const").is_some();
-            assert!(described || body == false || body["enum"].is_array(), "{at}/{member}: a description");
-            closed(&format!("{at}/{member}"), body);
+            let plain =
+                body == false || ["description", "$ref", "const", "enum"].iter().any(|key| body.get(key).is_some());
+            assert!(plain || !described, "{at}/{member}: a description");
+            closed(&format!("{at}/{member}"), body, described);
         }
     }
     for child in ["items", "then", "else"] {
-        closed(at, &node[child]);
+        closed(at, &node[child], described);
     }
     for list in ["anyOf", "oneOf"] {
-        node[list].as_array().into_iter().flatten().for_each(|child| closed(at, child));
+        node[list].as_array().into_iter().flatten().for_each(|child| closed(at, child, described));
     }
 }
 
@@ -278,4 +287,40 @@ fn fork_evidence_validates() {
     forks.iter().for_each(check);
     assert_eq!((&forks[0]["kind"], &forks[1]["kind"]), (&Value::from("rollback"), &Value::from("fork")));
     assert!(forks[1]["consistency"].is_array());
+}
+
+#[test]
+fn what_commands_answer_validates() {
+    let sandbox = Sandbox::new();
+    sandbox.write("q.jsonl", worked::QUESTIONS);
+    let other = worked::QUESTIONS.replace("Paris", "Lyon").replace("sums", "adds");
+    sandbox.write("other.jsonl", other);
+    sandbox.write("a.jsonl", worked::ANSWERS[0]);
+    sandbox.write("b.jsonl", worked::ANSWERS[1]);
+    let mut seen = Vec::new();
+    for (arguments, exit) in [
+        (vec!["compare"], 2),
+        (vec!["init", "--person", "tester"], 0),
+        (vec!["init"], 0),
+        (vec!["append", "--questions", "q.jsonl", "--answers", "a.jsonl"], 0),
+        (vec!["append", "--questions", "q.jsonl", "--answers", "b.jsonl"], 0),
+        (vec!["compare"], 3),
+        (vec!["baseline", "show"], 0),
+        (vec!["baseline", "set", "main~1"], 0),
+        (vec!["questions", "id", "q.jsonl"], 0),
+        (vec!["questions", "id", "q.jsonl", "--scheme", "mixle"], 0),
+        (vec!["questions", "diff", "q.jsonl", "other.jsonl"], 3),
+        (vec!["questions", "show", "q.jsonl"], 0),
+        (vec!["questions", "seal", "q.jsonl", "-o", "sealed.jsonl"], 0),
+        (vec!["key", "show"], 0),
+        (vec!["key", "export"], 0),
+    ] {
+        let (code, document) = sandbox.json(&arguments);
+        assert_eq!(code, exit, "{arguments:?}: {document:#}");
+        check(&document);
+        seen.push(document["schema"].as_str().unwrap().to_owned());
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 11, "{seen:?}");
 }
