@@ -67,7 +67,8 @@ pub fn ready(check: &str, tools: &[Tool]) -> bool {
     let skip = env::var_os(SKIP).is_some_and(|value| value == "1");
     assert!(skip, "{check}: {missing}; run tests/interop/install, or set {SKIP}=1 to go without this check");
     // Not by `eprintln!`, which the test runner would keep to itself.
-    writeln!(io::stderr(), "\nSKIPPED {check}: {missing} ({SKIP}=1)").unwrap();
+    let announced = format!("\nSKIPPED {check}: {missing} ({SKIP}=1)\n");
+    io::stderr().write_all(announced.as_bytes()).unwrap();
     false
 }
 
