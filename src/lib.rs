@@ -30,3 +30,4 @@ pub mod receipt;
 
 // Floor 4: ledger.
 pub mod ledger;
+pub mod verify;

@@ -21,6 +21,7 @@ mod signing;
 mod keys;
 mod passphrase;
 mod progress;
+mod verify;
 mod questions;
 mod revision;
 
@@ -80,6 +81,8 @@ enum Subcommands {
     Compare(Box<compare::Arguments>),
     /// Identify, diff, show and seal question sets
     Questions(questions::Arguments),
+    /// Check everything that the ledger claims, and report what does not hold
+    Verify(verify::Arguments),
     /// Make a ledger in this folder, and the keys that it needs
     Init(init::Arguments),
     /// Make, show and export keys
@@ -112,6 +115,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
     match command {
+        Subcommands::Verify(arguments) => verify::run(&arguments, context),
         Subcommands::Append(arguments) => append::run(&arguments, context),
         Subcommands::Baseline(arguments) => baseline::run(&arguments, context),
         Subcommands::Compare(arguments) => compare::run(&arguments, context),

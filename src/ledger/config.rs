@@ -53,7 +53,7 @@ impl Config {
     }
 
     /// Reads it; a ledger without one (a published copy) has the defaults.
-    pub(super) fn read(store: &dyn Store) -> Result<Option<Self>, LedgerError> {
+    pub(crate) fn read(store: &dyn Store) -> Result<Option<Self>, LedgerError> {
         let Some(bytes) = store.read(&Self::name()?, MAX_CONFIG_BYTES)? else { return Ok(None) };
         let refused = |reason: String| LedgerError::Config { reason };
         let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;

@@ -24,6 +24,7 @@ pub use fork::{ForkEvidence, ForkKind};
 pub use genesis::{Genesis, default_origin};
 pub use history::{History, Round};
 pub use log::LogIdentity;
+pub(crate) use log::check_signature;
 pub use ratchet::Ratchet;
 pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
 

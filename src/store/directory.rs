@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Exclusive, Name, Store, StoreError, cell};
+use super::{Exclusive, Found, Name, Store, StoreError, cell};
 
 const LOCK: &str = "lock";
 const STAGING: &str = "staging";
@@ -135,7 +135,12 @@ impl Directory {
         Ok(())
     }
 
-    fn list_into(&self, folder: &str, found: &mut Vec<Name>) -> Result<(), StoreError> {
+    /// Hands what stands in a folder to `visit`, which may end the walk.
+    fn walk_into(
+        &self,
+        folder: &str,
+        visit: &mut dyn FnMut(Found, fs::FileType) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let path = self.root.join(folder);
         let entries = match fs::read_dir(&path) {
             Ok(entries) => entries,
@@ -150,13 +155,13 @@ impl Directory {
                 _ => format!("{folder}/{}", last.to_string_lossy()),
             };
             let kind = entry.file_type().map_err(|error| StoreError::io("look at", &text, error))?;
-            if kind.is_dir() {
-                let _: Name = text.parse()?;
-                self.list_into(&text, found)?;
-            } else if kind.is_file() {
-                found.push(text.parse()?);
-            } else {
-                return Err(not_plain(&text, kind, "a plain file or folder"));
+            match text.parse::<Name>() {
+                _ if !kind.is_dir() && !kind.is_file() => {
+                    visit(Found::Special { name: text, what: described(kind) }, kind)?;
+                }
+                Err(_) => visit(Found::Unnameable(text), kind)?,
+                Ok(_) if kind.is_dir() => self.walk_into(&text, visit)?,
+                Ok(name) => visit(Found::Plain(name), kind)?,
             }
         }
         Ok(())
@@ -164,16 +169,19 @@ impl Directory {
 }
 
 fn not_plain(name: &str, kind: fs::FileType, wanted: &'static str) -> StoreError {
+    StoreError::NotPlain { name: name.to_owned(), found: described(kind), wanted }
+}
+
+fn described(kind: fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
-    let found = match kind {
+    match kind {
         kind if kind.is_symlink() => "a symbolic link",
         kind if kind.is_dir() => "a folder",
         kind if kind.is_fifo() => "a FIFO",
         kind if kind.is_socket() => "a socket",
         kind if kind.is_block_device() || kind.is_char_device() => "a device",
         _ => "a plain file",
-    };
-    StoreError::NotPlain { name: name.to_owned(), found, wanted }
+    }
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
@@ -256,10 +264,27 @@ impl Store for Directory {
     fn list(&self, folder: &str) -> Result<Vec<Name>, StoreError> {
         let mut found = Vec::new();
         if self.folders_are_plain(folder)? {
-            self.list_into(folder, &mut found)?;
+            self.walk_into(folder, &mut |entry, kind| match entry {
+                Found::Plain(name) => {
+                    found.push(name);
+                    Ok(())
+                }
+                Found::Unnameable(text) => text.parse::<Name>().map(|_| ()),
+                Found::Special { name, .. } => Err(not_plain(&name, kind, "a plain file or folder")),
+            })?;
         }
         found.sort();
         Ok(found)
+    }
+
+    fn walk(&self, folder: &str, visit: &mut dyn FnMut(Found)) -> Result<(), StoreError> {
+        if !self.folders_are_plain(folder)? {
+            return Ok(());
+        }
+        self.walk_into(folder, &mut |entry, _| {
+            visit(entry);
+            Ok(())
+        })
     }
 
     fn remove(&self, name: &Name) -> Result<(), StoreError> {

@@ -90,6 +90,22 @@ impl StoreError {
     }
 }
 
+/// What stands somewhere in a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A plain file under a name that a store can have.
+    Plain(Name),
+    /// A plain file or a folder under another name, as far as it can be shown.
+    Unnameable(String),
+    /// Something that is neither a plain file nor a folder.
+    Special {
+        /// Its name.
+        name: String,
+        /// What it is, as in `a symbolic link`.
+        what: &'static str,
+    },
+}
+
 /// The one exclusive writer: holds the cell until dropped.
 ///
 /// Dropping it, or the death of the process, releases it. Where a store cannot exclude others (object storage), the
@@ -126,6 +142,13 @@ pub trait Store: Send + Sync {
 
     /// All names below a folder (`objects/ab`, or the whole store for ``), sorted.
     fn list(&self, folder: &str) -> Result<Vec<Name>, StoreError>;
+
+    /// Hands everything below a folder to `visit`, in no order, also what [`Store::list`] refuses: for audits, which
+    /// report such things instead of stopping at them.
+    fn walk(&self, folder: &str, visit: &mut dyn FnMut(Found)) -> Result<(), StoreError> {
+        self.list(folder)?.into_iter().for_each(|name| visit(Found::Plain(name)));
+        Ok(())
+    }
 
     /// Removes a name; that there is nothing is fine.
     fn remove(&self, name: &Name) -> Result<(), StoreError>;

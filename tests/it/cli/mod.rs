@@ -2,11 +2,12 @@
 
 pub mod sandbox;
 
-mod completion;
 mod append;
 mod compare;
-mod lm_eval;
-mod questions;
+mod completion;
 mod init;
 mod key;
 mod keyring;
+mod lm_eval;
+mod questions;
+mod verify;

@@ -1,0 +1,204 @@
+//! `proofmark verify [REV|--all]`.
+
+use std::fmt::Write;
+
+use proofmark::object::ReceiptId;
+use proofmark::store::{Directory, StoreError};
+use proofmark::verify::{AxisReport, Finding, Options, Report, VerifyError, find_receipt, verify};
+
+use super::context::Context;
+use super::failure::{Exit, Failure, one_line};
+use super::progress;
+
+/// What the command takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Every axis is reported apart: PASS, FAIL or NOT CHECKED. Exit 0 without findings, 3 with findings; docs/findings.md has
+a chapter for every code. Needs no network, no index and no writable folder.
+
+Examples:
+  proofmark verify                      files, log, signatures, trust and evidence
+  proofmark verify --replay             and derive every number again from its evidence
+  proofmark verify --replay --pin DIGEST
+                                        and require that receipt 0 is the one you pinned
+  proofmark verify '#12' --replay       one receipt with what it rests on")]
+pub struct Arguments {
+    /// One receipt with what it rests on: `#12`, or its whole id [default: the whole ledger]
+    #[arg(value_name = "REV", conflicts_with = "all")]
+    rev: Option<String>,
+    /// The whole ledger
+    #[arg(long)]
+    all: bool,
+    /// Derive identities, scores and comparisons again from the evidence
+    #[arg(long)]
+    replay: bool,
+    /// The id that receipt 0 must have
+    #[arg(long, value_name = "DIGEST")]
+    pin: Option<String>,
+}
+
+/// Verifies and reports.
+pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let folder = context.ledger_folder()?;
+    let pin = arguments.pin.as_deref().map(digest).transpose()?;
+    let store = Directory::new(folder);
+    let only = arguments.rev.as_deref().map(|rev| index_of(&store, rev)).transpose()?;
+    let bar = progress::bar(context, "verifying", 0);
+    let options = Options { only, replay: arguments.replay, pin };
+    let report = verify(&store, &options, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    context.answer(&report, || text(&report))?;
+    Ok(if report.is_clean() { Exit::Yes } else { Exit::No })
+}
+
+fn digest(text: &str) -> Result<ReceiptId, Failure> {
+    text.parse().map_err(|error| {
+        Failure::refused(error).hint("the digest to pin is the id of receipt 0, which `proofmark verify` prints first")
+    })
+}
+
+/// The receipt that was asked for, without opening the ledger, which may be damaged.
+fn index_of(store: &Directory, rev: &str) -> Result<u64, Failure> {
+    let unknown = || {
+        Failure::refused(format!("`{}` names no receipt here", one_line(rev)))
+            .hint("give `#` and its index, as in `#12`, or its whole id of 64 hexadecimal digits")
+    };
+    match rev.strip_prefix('#') {
+        Some(digits) => digits.parse().map_err(|_| unknown()),
+        None => find_receipt(store, rev.parse().map_err(|_| unknown())?)?.ok_or_else(unknown),
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        match &error {
+            VerifyError::Absent => {
+                Self::refused(error).hint("`proofmark init` makes one; `--ledger DIR` names one elsewhere")
+            }
+            VerifyError::Format { .. } => Self::refused(error).hint("use a newer proofmark"),
+            VerifyError::Store(StoreError::Io { .. }) => Self::failed(error),
+            _ => Self::refused(error),
+        }
+    }
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    // Writing into a String cannot fail.
+    let _ = write_head(&mut text, report).and_then(|()| write_axes(&mut text, report));
+    let _ = write_findings(&mut text, report).and_then(|()| write_end(&mut text, report));
+    text
+}
+
+fn write_head(text: &mut String, report: &Report) -> std::fmt::Result {
+    let ledger = &report.ledger;
+    let shown = |value: Option<String>| value.map_or_else(|| "unknown".to_owned(), |value| one_line(&value));
+    writeln!(text, "genesis    {}", shown(ledger.genesis.map(|id| id.to_string())))?;
+    writeln!(text, "log        {}", shown(ledger.origin.clone()))?;
+    writeln!(text, "log key    {}", shown(ledger.log_key.clone()))?;
+    let size = ledger.size.map(|size| format!("{size} receipts"));
+    let root = ledger.root.map(|root| format!(", root {root}")).unwrap_or_default();
+    writeln!(text, "size       {}{root}", shown(size))?;
+    match report.only {
+        Some(index) => writeln!(text, "looked at  receipt #{index} and what it rests on\n"),
+        None => writeln!(text, "looked at  the whole ledger\n"),
+    }
+}
+
+fn write_axes(text: &mut String, report: &Report) -> std::fmt::Result {
+    for axis in &report.axes {
+        let row = format!("{:<18} {:<12} {}", axis.axis.title(), axis.status.as_str(), details(axis));
+        writeln!(text, "{}", row.trim_end())?;
+    }
+    if !report.lines.is_empty() {
+        let lines: Vec<_> = report.lines.iter().map(|line| format!("{} {}", line.line, line.rounds)).collect();
+        writeln!(text, "\nrounds by line: {}", lines.join(", "))?;
+    }
+    Ok(())
+}
+
+/// What was counted, and what was not checked.
+fn details(axis: &AxisReport) -> String {
+    let mut parts: Vec<_> = axis.counts.iter().map(|(what, count)| format!("{} {count}", words(what))).collect();
+    if axis.findings > 0 {
+        parts.insert(0, format!("findings {}", axis.findings));
+    }
+    let counts = parts.join(", ");
+    match &axis.reason {
+        Some(reason) if counts.is_empty() => one_line(reason),
+        Some(reason) => format!("{counts}; {}", one_line(reason)),
+        None => counts,
+    }
+}
+
+/// `notHeld` as `not held`.
+fn words(name: &str) -> String {
+    name.chars().fold(String::new(), |mut words, c| {
+        if c.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_lowercase());
+        words
+    })
+}
+
+fn write_findings(text: &mut String, report: &Report) -> std::fmt::Result {
+    if !report.findings.is_empty() {
+        writeln!(text, "\nfindings: {}", report.finding_count)?;
+    }
+    for finding in &report.findings {
+        writeln!(text, "  {}{}", finding.code, place(finding))?;
+        writeln!(text, "    expected  {}", one_line(&finding.expected))?;
+        writeln!(text, "    found     {}", one_line(&finding.found))?;
+        writeln!(text, "    next      {}", finding.next)?;
+    }
+    write_unlisted(text, report.finding_count - report.findings.len() as u64)?;
+    if !report.notices.is_empty() {
+        writeln!(text, "\nnotices: {}", report.notice_count)?;
+    }
+    for notice in &report.notices {
+        let index = notice.index.map(|index| format!(" #{index}")).unwrap_or_default();
+        let file = notice.file.as_deref().map(|file| format!(" {}", one_line(file))).unwrap_or_default();
+        writeln!(text, "  {}{index}{file}: {}", notice.code, one_line(&notice.text))?;
+    }
+    write_unlisted(text, report.notice_count - report.notices.len() as u64)
+}
+
+fn write_unlisted(text: &mut String, unlisted: u64) -> std::fmt::Result {
+    if unlisted > 0 { writeln!(text, "  and {unlisted} more, not listed") } else { Ok(()) }
+}
+
+fn place(finding: &Finding) -> String {
+    let mut place = String::new();
+    if let Some(index) = finding.index {
+        let _ = write!(place, "  receipt #{index}");
+    }
+    if let Some(receipt) = finding.receipt {
+        let _ = write!(place, " {}", receipt.short());
+    }
+    if let Some(file) = &finding.file {
+        let _ = write!(place, "  {}", one_line(file));
+    }
+    place
+}
+
+fn write_end(text: &mut String, report: &Report) -> std::fmt::Result {
+    writeln!(text, "\nnot proven, here or by any verification of a ledger:")?;
+    for line in report.not_proven {
+        writeln!(text, "  - {line}")?;
+    }
+    let outcome = match report.finding_count {
+        0 => "no findings".to_owned(),
+        1 => "1 finding; docs/findings.md explains its code".to_owned(),
+        count => format!("{count} findings; docs/findings.md explains their codes"),
+    };
+    writeln!(text, "\n{outcome}")?;
+    match report.ledger.genesis {
+        Some(genesis) if report.is_clean() => writeln!(text, "to pin this ledger: proofmark verify --pin {genesis}"),
+        _ => Ok(()),
+    }
+}

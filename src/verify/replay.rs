@@ -1,0 +1,358 @@
+//! Replay: what a receipt claims is derived again from its evidence, and must come out the same bit for bit.
+//!
+//! That a receipt says `recomputed` is a claim like any other.
+
+use super::docket::Docket;
+use super::finding::{Axis, Code, Finding, NoticeCode, chain};
+use super::survey::{Content, content};
+use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
+use crate::ledger::{RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
+use crate::merkle::{Bundle, TileName};
+use crate::object::{Json, encode_json, parse};
+use crate::receipt::{Basis, Body, Comparison, Predicate, Receipt, ReceiptRef, ScorecardBody};
+use crate::score::Scorer;
+use crate::scorecard::{Scorecard, Tolerance, detect_regression};
+use crate::store::{Store, StoreError};
+
+/// What replaying one receipt came to.
+#[derive(Default)]
+pub(super) struct Replayed {
+    findings: Vec<Finding>,
+    /// Counted under these names.
+    counts: Vec<&'static str>,
+    notice: Option<(NoticeCode, &'static str)>,
+    /// Evidence is missing or damaged, which is a finding of another axis.
+    impossible: bool,
+}
+
+impl Replayed {
+    /// Takes it down.
+    pub(super) fn report(self, index: u64, docket: &mut Docket) {
+        docket.find_all(self.findings);
+        self.counts.into_iter().for_each(|what| docket.count(Axis::Replay, what, 1));
+        if let Some((code, text)) = self.notice {
+            docket.notice(code, Some(index), None, text);
+        }
+        if self.impossible {
+            docket.count(Axis::Replay, "impossible", 1);
+            docket.not_checked(Axis::Replay, "some receipts cannot be replayed: their evidence is missing or damaged");
+        }
+    }
+}
+
+/// Reads again what receipts rest on.
+pub(super) struct Replayer<'a> {
+    pub(super) store: &'a dyn Store,
+    /// How many receipts the log has.
+    pub(super) size: u64,
+}
+
+/// One replay as it goes.
+struct Case<'a> {
+    replayer: &'a Replayer<'a>,
+    index: u64,
+    receipt: &'a Receipt,
+    outcome: Replayed,
+}
+
+impl Replayer<'_> {
+    /// Replays one receipt. Only a failure of this machine is an error.
+    pub(super) fn replay(&self, index: u64, receipt: &Receipt) -> Result<Replayed, VerifyError> {
+        let mut case = Case { replayer: self, index, receipt, outcome: Replayed::default() };
+        match &receipt.statement().predicate.body {
+            Body::Scorecard(body) => case.scorecard(body)?,
+            Body::Comparison(body) => case.comparison(body)?,
+            Body::Trust(_) | Body::Baseline(_) => {}
+        }
+        Ok(case.outcome)
+    }
+
+    /// The card of the round that a comparison names, if it is there.
+    fn card(&self, reference: ReceiptRef) -> Result<Option<Scorecard>, VerifyError> {
+        let (place, within) = (reference.index / WIDTH, (reference.index % WIDTH) as usize);
+        let Some(bundle) = TileName::in_tree(0, place, self.size).and_then(TileName::bundle) else { return Ok(None) };
+        let Content::Bytes(bytes) = content(self.store, &bundle.to_string(), MAX_BUNDLE_BYTES)? else {
+            return Ok(None);
+        };
+        let Ok(entries) = Bundle::parse(&bytes, bundle.width()) else { return Ok(None) };
+        let receipt = entries.entries().nth(within).and_then(|entry| Receipt::parse(entry).ok());
+        Ok(receipt.filter(|receipt| receipt.id() == reference.receipt).and_then(|receipt| {
+            match &receipt.statement().predicate.body {
+                Body::Scorecard(body) => Some(body.card.clone()),
+                _ => None,
+            }
+        }))
+    }
+}
+
+impl Case<'_> {
+    fn predicate(&self) -> &Predicate {
+        &self.receipt.statement().predicate
+    }
+
+    fn find(&mut self, code: Code, expected: impl std::fmt::Display, found: impl std::fmt::Display) {
+        let finding = Finding::new(code, expected, found).at(self.index, Some(self.receipt.id()));
+        self.outcome.findings.push(finding);
+    }
+
+    fn count(&mut self, what: &'static str) {
+        self.outcome.counts.push(what);
+    }
+
+    /// Evidence that has to be read and cannot be: this machine's failure, damage, or another form than its role's.
+    fn unreadable(&mut self, error: RoundEvidenceError) -> Result<(), VerifyError> {
+        match error {
+            RoundEvidenceError::Store { source: source @ StoreError::Io { .. }, .. } => {
+                return Err(VerifyError::Store(source));
+            }
+            RoundEvidenceError::Store { .. } | RoundEvidenceError::Missing { .. } => self.outcome.impossible = true,
+            other => self.find(Code::ReplayUnreadable, "evidence from which the card follows", chain(&other)),
+        }
+        Ok(())
+    }
+
+    /// The bytes of held evidence; `None` where there is none or it cannot be had.
+    fn bytes(&mut self, role: &'static str) -> Result<Option<Vec<u8>>, VerifyError> {
+        match held_bytes(self.replayer.store, self.predicate(), role) {
+            Ok(bytes) => Ok(bytes),
+            Err(error) => self.unreadable(error).map(|()| None),
+        }
+    }
+
+    fn scorecard(&mut self, body: &ScorecardBody) -> Result<(), VerifyError> {
+        self.count(if body.basis == Basis::Recomputed { "recomputed" } else { "asserted" });
+        if !self.roles_are_single() {
+            return Ok(());
+        }
+        self.check_judge(body);
+        self.check_handed_in(body)?;
+        let evidence = match RoundEvidence::load(self.replayer.store, self.predicate(), body, None) {
+            Ok(evidence) => evidence,
+            Err(error) => return self.unreadable(error),
+        };
+        self.check_identity(body, &evidence);
+        match &evidence.judged {
+            Some(round) => {
+                self.check_card(body, &round.card);
+                self.count("derived");
+            }
+            None if body.basis == Basis::Recomputed => self.incomplete(body),
+            None => {}
+        }
+        if evidence.judge_believed {
+            let is_command = Scorer::parse(body.scorer.as_str()).is_ok_and(|scorer| scorer.as_command().is_some());
+            let withheld = evidence.questions.is_none();
+            self.outcome.notice = Some(match (withheld, is_command) {
+                (true, false) => (
+                    NoticeCode::QuestionsWithheld,
+                    "questions are withheld: identity from their leaves, card from the recorded judgements",
+                ),
+                _ => {
+                    (NoticeCode::JudgeNotRerun, "card from the recorded judgements; the judge itself was not run again")
+                }
+            });
+            self.count("judgementsBelieved");
+        }
+        Ok(())
+    }
+
+    /// Two objects in one role: which of them counts nobody can say.
+    fn roles_are_single(&mut self) -> bool {
+        let roles = [role::QUESTIONS, role::ANSWERS, role::LEAVES, role::JUDGEMENTS, role::JUDGE, role::CARD];
+        let many = roles.into_iter().find(|role| self.predicate().evidence_of(role).count() > 1);
+        if let Some(role) = many {
+            let found = self.predicate().evidence_of(role).count();
+            self.find(Code::ReplayIncomplete, format!("one object in the role `{role}`"), format!("{found} objects"));
+        }
+        many.is_none()
+    }
+
+    /// A user's judge must be the file that the scorer's identity names.
+    fn check_judge(&mut self, body: &ScorecardBody) {
+        let scorer = match Scorer::parse(body.scorer.as_str()) {
+            Ok(scorer) => scorer,
+            Err(error) if body.basis == Basis::Recomputed => {
+                return self.find(Code::ReplayScorer, "a scorer that this version knows", error);
+            }
+            Err(_) => return,
+        };
+        let Some(judge) = scorer.as_command() else { return };
+        let files: Vec<_> = self.predicate().evidence_of(role::JUDGE).map(|file| file.blake3).collect();
+        match files.as_slice() {
+            [file] if *file == judge.file() => {}
+            [file] => {
+                self.find(Code::JudgeDiffers, format!("`judge`: BLAKE3 {}", judge.file()), format!("BLAKE3 {file}"))
+            }
+            _ if body.basis == Basis::Recomputed => {
+                self.find(Code::ReplayIncomplete, format!("`judge`: BLAKE3 {}", judge.file()), "no such evidence");
+            }
+            _ => {}
+        }
+    }
+
+    /// A card that was handed in must be the one that is stated.
+    fn check_handed_in(&mut self, body: &ScorecardBody) -> Result<(), VerifyError> {
+        let Some(bytes) = self.bytes(role::CARD)? else { return Ok(()) };
+        let read = parse(&bytes).map_err(|error| error.to_string());
+        match read.and_then(|json| Scorecard::from_json(&json).map_err(|error| error.to_string())) {
+            Ok(card) => self.check_members(Code::CardDiffers, "the card handed in", &card, &body.card),
+            Err(found) => self.find(Code::ReplayUnreadable, "`card`: a scorecard", found),
+        }
+        Ok(())
+    }
+
+    /// Questions, or their leaves, must have the identity that is stated. Asserted cards too: where questions are held,
+    /// what they are is not a matter of assertion.
+    fn check_identity(&mut self, body: &ScorecardBody, evidence: &RoundEvidence) {
+        let stated = body.card.question_set_id();
+        let mut computed = Vec::new();
+        if let Some(questions) = &evidence.questions {
+            match questions.id(scheme_of(stated), &body.scorer) {
+                Ok(id) => computed.push((role::QUESTIONS, id)),
+                Err(error) => self.find(Code::ReplayUnreadable, "questions that have an identity", error),
+            }
+        }
+        computed.extend(evidence.leaves.as_ref().map(|leaves| (role::LEAVES, leaves.id(&body.scorer))));
+        for (role, id) in computed {
+            self.count("identities");
+            if id.as_str() != stated {
+                self.find(Code::IdentityDiffers, format!("{id}, from `{role}`"), stated);
+            }
+        }
+        let n =
+            evidence.questions.as_ref().map(|set| set.len()).or(evidence.leaves.as_ref().map(|l| l.as_slice().len()));
+        if let Some(n) = n.filter(|n| *n as u64 != body.card.n()) {
+            self.find(
+                Code::CardDiffers,
+                format!("n = {n}, as many as there are questions"),
+                format!("n = {}", body.card.n()),
+            );
+        }
+    }
+
+    fn check_card(&mut self, body: &ScorecardBody, computed: &Scorecard) {
+        self.check_members(Code::CardDiffers, "from the evidence", computed, &body.card);
+    }
+
+    /// Every number, bit for bit; cards hold no NaN and no negative zero. Identity and n have findings of their own.
+    fn check_members(&mut self, code: Code, origin: &str, computed: &Scorecard, stated: &Scorecard) {
+        let mut differing = Vec::new();
+        for (member, computed, stated) in [
+            ("quality", computed.quality(), stated.quality()),
+            ("realized_cost", computed.realized_cost(), stated.realized_cost()),
+            ("grounded_fraction", computed.grounded_fraction(), stated.grounded_fraction()),
+        ] {
+            if computed.to_bits() != stated.to_bits() {
+                differing.push((format!("{member} = {computed}"), format!("{member} = {stated}")));
+            }
+        }
+        if computed.n() != stated.n() {
+            differing.push((format!("n = {}", computed.n()), format!("n = {}", stated.n())));
+        }
+        if origin == "the card handed in" && computed.question_set_id() != stated.question_set_id() {
+            differing.push((computed.question_set_id().to_owned(), stated.question_set_id().to_owned()));
+        }
+        if !differing.is_empty() {
+            let (expected, found): (Vec<_>, Vec<_>) = differing.into_iter().unzip();
+            self.find(code, format!("{}, {origin}", expected.join(", ")), found.join(", "));
+        }
+    }
+
+    /// A recomputed card carries what it was computed from: evidence that is not held carries nothing.
+    fn incomplete(&mut self, body: &ScorecardBody) {
+        let held = |role: &str| self.predicate().evidence_of(role).any(|evidence| evidence.held);
+        let needs_judgements =
+            body.sealed || Scorer::parse(body.scorer.as_str()).is_ok_and(|scorer| scorer.as_command().is_some());
+        let has_questions = if body.sealed { held(role::LEAVES) } else { held(role::QUESTIONS) };
+        let missing: Vec<&str> = [
+            (has_questions, if body.sealed { role::LEAVES } else { role::QUESTIONS }),
+            (held(role::ANSWERS), role::ANSWERS),
+            (!needs_judgements || held(role::JUDGEMENTS), role::JUDGEMENTS),
+        ]
+        .into_iter()
+        .filter_map(|(there, role)| (!there).then_some(role))
+        .collect();
+        // With all of it there, it is the scorer that is not known, which is a finding already.
+        if !missing.is_empty() {
+            let found = format!("no held {}", missing.join(", no held "));
+            self.find(Code::ReplayIncomplete, "the evidence that a recomputed card follows from", found);
+        }
+    }
+
+    fn comparison(&mut self, body: &Comparison) -> Result<(), VerifyError> {
+        self.count("comparisons");
+        let (base, current) = (self.replayer.card(body.base)?, self.replayer.card(body.current)?);
+        // A reference that is broken is a finding of the structure.
+        let (Some(base), Some(current)) = (base, current) else {
+            self.outcome.impossible = true;
+            return Ok(());
+        };
+        match Tolerance::new(body.tolerance) {
+            Ok(tolerance) => {
+                let report = detect_regression(&base, &current, tolerance);
+                if report != body.report {
+                    let text = |report: &crate::scorecard::RegressionReport| {
+                        let crate::scorecard::RegressionReport { regressed, comparable, reasons } = report;
+                        format!("regressed {regressed}, comparable {comparable}, reasons {reasons:?}")
+                    };
+                    self.find(Code::ComparisonDiffers, text(&report), text(&body.report));
+                }
+            }
+            Err(error) => self.find(Code::ComparisonDiffers, "a tolerance that decides something", error),
+        }
+        self.full_report(body, &base, &current)
+    }
+
+    /// The full report must say what the receipt says, of the same two cards.
+    fn full_report(&mut self, body: &Comparison, base: &Scorecard, current: &Scorecard) -> Result<(), VerifyError> {
+        let Some(bytes) = self.bytes(role::REPORT)? else { return Ok(()) };
+        self.count("reports");
+        let canonical = parse(&bytes).map_err(|error| error.to_string()).and_then(|json| {
+            let again = encode_json(&json).map_err(|error| chain(&error))?;
+            if again == bytes { Ok(json) } else { Err("another spelling of the same JSON".to_owned()) }
+        });
+        let document = match canonical {
+            Ok(document) => document,
+            Err(found) => {
+                self.find(Code::ReportDiffers, "`report`: canonical JSON (RFC 8785)", found);
+                return Ok(());
+            }
+        };
+        let report = &body.report;
+        let reasons = report.reasons.iter().cloned().map(Json::String).collect();
+        let wanted: [(&[&str], Json); 5] = [
+            (&["schema"], Json::String("compare.v1".to_owned())),
+            (&["regressed"], Json::Bool(report.regressed)),
+            (&["comparable"], Json::Bool(report.comparable)),
+            (&["reasons"], Json::Array(reasons)),
+            (&["tolerance"], Json::Float(body.tolerance)),
+        ];
+        for (path, wanted) in wanted {
+            self.expect_member(&document, path, canonical_text(&wanted));
+        }
+        for (side, card) in [("base", base), ("current", current)] {
+            let wanted = crate::object::encode(card).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            self.expect_member(&document, &[side, "scorecard"], wanted);
+        }
+        Ok(())
+    }
+
+    fn expect_member(&mut self, document: &Json, path: &[&str], wanted: Option<String>) {
+        let found = path.iter().try_fold(document, |value, name| member(value, name));
+        let found = found.and_then(canonical_text);
+        if found != wanted {
+            let name = path.join(".");
+            let text = |value: Option<String>| value.unwrap_or_else(|| "nothing".to_owned());
+            self.find(Code::ReportDiffers, format!("`report`: {name} = {}", text(wanted)), text(found));
+        }
+    }
+}
+
+fn member<'a>(value: &'a Json, name: &str) -> Option<&'a Json> {
+    let Json::Object(members) = value else { return None };
+    members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
+}
+
+fn canonical_text(value: &Json) -> Option<String> {
+    encode_json(value).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+}

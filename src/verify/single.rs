@@ -1,0 +1,93 @@
+//! One receipt with what it rests on: proven to be in the log, and checked like all others, without reading the rest.
+
+use std::collections::BTreeSet;
+
+use super::docket::Docket;
+use super::entries::{Entry, Keyring};
+use super::finding::{Axis, Code, Finding, NoticeCode, chain};
+use super::survey::{Content, content};
+use super::{Audit, MAX_BUNDLE_BYTES, VerifyError, WIDTH};
+use crate::ledger::{LedgerError, Snapshot};
+use crate::merkle::TileName;
+use crate::object::ReceiptId;
+use crate::receipt::{Body, Receipt};
+use crate::store::{Store, StoreError};
+
+/// Checks receipt `index`, receipt 0, and every receipt that they name.
+pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) -> Result<(), VerifyError> {
+    let (opening, size) = (audit.opening, audit.opening.size);
+    if index >= size {
+        return Err(VerifyError::NoSuchReceipt { index, size });
+    }
+    let Some(published) = &opening.published else { return Ok(()) };
+    let snapshot = Snapshot::new(audit.store, published.checkpoint.clone(), published.note.encode());
+    let keys = opening.genesis.as_ref().map(|genesis| Keyring::of(&genesis.trust, 0)).unwrap_or_default();
+    let mut wanted = BTreeSet::from([0, index]);
+    let mut bytes = std::collections::BTreeMap::new();
+    while let Some(next) = wanted.pop_last() {
+        let entry = proven(&snapshot, next, docket)?;
+        if let Some(receipt) = entry.as_deref().and_then(|entry| Receipt::parse(entry).ok()) {
+            let earlier = rests_on(&receipt).into_iter().filter(|other| *other < next);
+            wanted.extend(earlier.filter(|other| !bytes.contains_key(other)));
+        }
+        bytes.insert(next, entry);
+    }
+    let mut kept = Vec::new();
+    for (index, entry) in bytes {
+        let (Some(entry), Some(bundle)) = (entry, bundle_of(index, size)) else { continue };
+        docket.count(Axis::Log, "receipts", 1);
+        kept.extend(audit.receipts.take(bundle, Entry::read(index, &entry, &keys), docket));
+    }
+    docket.notice(
+        NoticeCode::OneReceipt,
+        Some(index),
+        None,
+        "only this receipt and what it rests on were looked at; run `proofmark verify` for the whole ledger",
+    );
+    audit.rest_of(&kept, docket)
+}
+
+fn bundle_of(index: u64, size: u64) -> Option<TileName> {
+    TileName::in_tree(0, index / WIDTH, size).and_then(TileName::bundle)
+}
+
+/// The indexes of the receipts that one names.
+fn rests_on(receipt: &Receipt) -> Vec<u64> {
+    let predicate = &receipt.statement().predicate;
+    let mut indexes: Vec<u64> = predicate.trust.iter().map(|reference| reference.index).collect();
+    match &predicate.body {
+        Body::Trust(_) | Body::Scorecard(_) => {}
+        Body::Comparison(body) => indexes.extend([body.base.index, body.current.index]),
+        Body::Baseline(body) => indexes.push(body.target.index),
+    }
+    indexes
+}
+
+/// An entry with its proof of inclusion; what is wrong with it is a finding.
+fn proven(snapshot: &Snapshot<'_>, index: u64, docket: &mut Docket) -> Result<Option<Vec<u8>>, VerifyError> {
+    let expected = format!("receipt #{index}, proven by the tiles");
+    match snapshot.entry(index) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(LedgerError::Store(error @ StoreError::Io { .. })) => Err(VerifyError::Store(error)),
+        Err(error) => {
+            docket.find(Finding::new(Code::InclusionFails, expected, chain(&error)).at(index, None));
+            Ok(None)
+        }
+    }
+}
+
+/// The index of the receipt with this id: a scan of all bundles, which believes nothing but the bytes.
+pub fn find_receipt(store: &dyn Store, id: ReceiptId) -> Result<Option<u64>, VerifyError> {
+    let mut docket = Docket::default();
+    let opening = super::Opening::read(store, &mut docket)?;
+    for index in opening.survey.bundles() {
+        let Some(bundle) = bundle_of(index * WIDTH, opening.size) else { break };
+        let Content::Bytes(bytes) = content(store, &bundle.to_string(), MAX_BUNDLE_BYTES)? else { continue };
+        let Ok(entries) = crate::merkle::Bundle::parse(&bytes, bundle.width()) else { continue };
+        if let Some((index, _)) = (index * WIDTH..).zip(entries.entries()).find(|(_, entry)| ReceiptId::of(entry) == id)
+        {
+            return Ok(Some(index));
+        }
+    }
+    Ok(None)
+}
