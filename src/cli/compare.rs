@@ -101,7 +101,7 @@ fn exit(comparison: &Comparison) -> Exit {
     }
 }
 
-fn card_file(path: &PathBuf) -> Result<Round, Failure> {
+fn card_file(path: &std::path::Path) -> Result<Round, Failure> {
     let file = RecordFile::read(path)?;
     let json = parse(&file.bytes).map_err(|error| Failure::refused(format!("{}: {error}", file.name)))?;
     let scorecard =
