@@ -84,6 +84,16 @@ impl Context {
         failure.exit
     }
 
+    /// Wrong usage of a command that was asked for JSON: one document, also then.
+    pub fn report_usage(error: &clap::Error) {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        let failure = Failure::refused(first.strip_prefix("error: ").unwrap_or(first).to_owned());
+        let mut out = io::stdout().lock();
+        let _ = serde_json::to_writer_pretty(&mut out, &failure.hint("see --help").document());
+        let _ = out.write_all(b"\n");
+    }
+
     /// Where the ledger is or, for `init`, will be.
     pub fn ledger_folder(&self) -> Result<PathBuf, Failure> {
         if let Some(folder) = &self.global.ledger {

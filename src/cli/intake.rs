@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use proofmark::object::Sha256;
 use proofmark::receipt::{Evidence, Role, Subject, Text};
@@ -81,6 +82,8 @@ pub struct Piece {
     pub media_type: &'static str,
     /// Whether the ledger will hold it.
     pub held: bool,
+    /// How receipts name it, once it is stored: a batch stores what its rounds share once.
+    named: OnceLock<Evidence>,
 }
 
 /// The evidence entry of an object.
@@ -90,11 +93,20 @@ pub fn entry(role: Role, digests: &Digests, media_type: &str, held: bool) -> Evi
 }
 
 impl Piece {
+    /// A piece that is not stored yet.
+    pub fn new(role: &'static str, bytes: Vec<u8>, media_type: &'static str, held: bool) -> Self {
+        Self { role, bytes, media_type, held, named: OnceLock::new() }
+    }
+
     /// Stores it (if it is to be held) and says how a receipt names it.
     pub fn store(&self, store: &dyn Store) -> Result<Evidence, Failure> {
+        if let Some(named) = self.named.get() {
+            return Ok(named.clone());
+        }
         let digests =
             if self.held { put_slice(store, &self.bytes)? } else { proofmark::store::digest_slice(&self.bytes) };
-        Ok(entry(self.role.parse()?, &digests, self.media_type, self.held))
+        let named = entry(self.role.parse()?, &digests, self.media_type, self.held);
+        Ok(self.named.get_or_init(|| named).clone())
     }
 }
 

@@ -95,12 +95,16 @@ enum Subcommands {
 
 /// Runs the command line and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let command = match Command::try_parse_from(arguments) {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let command = match Command::try_parse_from(&arguments) {
         Ok(command) => command,
         Err(error) => {
             // Help and version are answers; everything else is wrong usage.
             let code = if error.use_stderr() { Exit::Refused } else { Exit::Yes };
             let _ = error.print();
+            if code == Exit::Refused && arguments.iter().any(|argument| argument == "--json") {
+                Context::report_usage(&error);
+            }
             return code.into();
         }
     };

@@ -171,7 +171,7 @@ impl<'a> RoundReader<'a> {
         let (agreed, basis) = agreed(card.as_ref(), measured, expected_id)?;
         if let Some(file) = card.and_then(|card| card.file) {
             let bytes = file.bytes;
-            pieces.push(Arc::new(Piece { role: role::CARD, bytes, media_type: "application/json", held: true }));
+            pieces.push(Arc::new(Piece::new(role::CARD, bytes, "application/json", true)));
         }
         let line = round.line.clone().map_or_else(|| self.ledger.config().defaults.line.parse(), Ok)?;
         let mut subject: Vec<_> =
@@ -228,7 +228,7 @@ impl<'a> RoundReader<'a> {
         if !self.questions.contains_key(path) {
             let file = RecordFile::read(path)?;
             let set = QuestionSet::parse(&file.name, file.bytes.as_slice())?;
-            let piece = Piece { role: role::QUESTIONS, bytes: file.bytes, media_type: "application/jsonl", held: true };
+            let piece = Piece::new(role::QUESTIONS, file.bytes, "application/jsonl", true);
             self.questions.insert(path.to_owned(), (set, Arc::new(piece)));
         }
         self.questions.get(path).ok_or_else(|| Failure::failed("the question set was not kept"))
@@ -275,10 +275,10 @@ impl<'a> RoundReader<'a> {
             let judgements = Judgements::of(role::JUDGEMENTS, set, &judged.correct)
                 .ok_or_else(|| Failure::failed("judgements and questions do not match"))?;
             let bytes = judgements.encode();
-            pieces.push(Arc::new(Piece { role: role::JUDGEMENTS, bytes, media_type: "application/jsonl", held: true }));
+            pieces.push(Arc::new(Piece::new(role::JUDGEMENTS, bytes, "application/jsonl", true)));
         }
         let bytes = file.bytes;
-        pieces.push(Arc::new(Piece { role: role::ANSWERS, bytes, media_type: "application/jsonl", held: true }));
+        pieces.push(Arc::new(Piece::new(role::ANSWERS, bytes, "application/jsonl", true)));
         Ok(Some(judged.card))
     }
 }
@@ -313,9 +313,8 @@ fn seal(set: &QuestionSet, piece: &Piece, scheme: Scheme, pieces: &mut Vec<Arc<P
         return Err(Failure::refused("only sets identified by pm1 can be sealed"));
     }
     let bytes = set.leaves()?.encode();
-    pieces.push(Arc::new(Piece { role: role::LEAVES, bytes, media_type: "text/plain", held: true }));
-    let Piece { role, bytes, media_type, .. } = piece;
-    pieces.push(Arc::new(Piece { role, bytes: bytes.clone(), media_type, held: false }));
+    pieces.push(Arc::new(Piece::new(role::LEAVES, bytes, "text/plain", true)));
+    pieces.push(Arc::new(Piece::new(piece.role, piece.bytes.clone(), piece.media_type, false)));
     Ok(())
 }
 

@@ -47,12 +47,14 @@ impl<'a> Writer<'a> {
         let mut lock = store.lock()?;
         let (cell, checkpoint) = settle_cell(store, lock.as_mut(), log)?;
         let frontier = match load_edge(store, &checkpoint) {
-            Ok(frontier) => frontier,
-            Err(_) => {
+            // The last bundle may still be staged: a file system may lose its move and keep the tiles.
+            Ok(frontier) if last_bundle_is_placed(store, &checkpoint)? => frontier,
+            _ => {
                 apply(store, &checkpoint, &cell, Frontier::new())?;
                 load_edge(store, &checkpoint)?
             }
         };
+        // Everything that the checkpoint covers is in its place, so what is staged now belongs to nothing.
         discard_staged(store)?;
         let bundles = BundleWriter::load(checkpoint.size(), |bundle| read_bundle(store, bundle))?;
         Ok((Self { store, lock, cell: Some(cell.clone()), frontier, bundles }, checkpoint, cell))
@@ -139,6 +141,15 @@ fn lost(error: LedgerError, cell: &[u8], published: &[u8], log: &LogIdentity) ->
     if is_missing(&error) { super::fork::rolled_back(log, cell, published) } else { error }
 }
 
+/// Whether the bundle at the right edge is where readers look for it.
+fn last_bundle_is_placed(store: &dyn Store, checkpoint: &Checkpoint) -> Result<bool, LedgerError> {
+    let last = checkpoint.size().saturating_sub(1) / WIDTH;
+    match TileName::in_tree(0, last, checkpoint.size()).and_then(TileName::bundle) {
+        Some(bundle) => Ok(super::snapshot::present(store, bundle).is_ok()),
+        None => Ok(true),
+    }
+}
+
 /// The edge of the log at `checkpoint`, whose tiles must add up to its root.
 fn load_edge(store: &dyn Store, checkpoint: &Checkpoint) -> Result<Frontier, LedgerError> {
     let frontier = Frontier::load(checkpoint.size(), |tile| read_tile(store, tile))?;
@@ -215,8 +226,11 @@ fn discard_staged(store: &dyn Store) -> Result<(), LedgerError> {
 
 /// A reader found no usable published ledger: if a writer died, finish its commit, else say what the reader found.
 pub(super) fn finish_interrupted(store: &dyn Store, found: LedgerError) -> Result<(), LedgerError> {
-    let Some(cell) = store.cell()? else { return Err(found) };
+    if store.cell()?.is_none() {
+        return Err(found);
+    }
     let lock = store.lock()?;
+    let Some(cell) = lock.cell()? else { return Err(found) };
     let checkpoint: Checkpoint = Note::parse(&cell)?.text().parse()?;
     let first = TileName::in_tree(0, 0, checkpoint.size()).and_then(TileName::bundle).ok_or(LedgerError::NoTrust)?;
     let staged = staged_name(first)?;
@@ -226,6 +240,6 @@ pub(super) fn finish_interrupted(store: &dyn Store, found: LedgerError) -> Resul
     };
     let entries = Bundle::parse(&bytes, first.width())?;
     let log = LogIdentity::of_genesis(entries.entries().next().ok_or(LedgerError::NoTrust)?)?;
-    let checkpoint = log.checkpoint(&lock.cell()?.unwrap_or_default())?;
+    let checkpoint = log.checkpoint(&cell)?;
     apply(store, &checkpoint, &cell, Frontier::new())
 }

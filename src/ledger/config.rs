@@ -70,9 +70,10 @@ impl Config {
     /// Writes a new ledger's configuration.
     pub(super) fn write(store: &dyn Store, origin: &str) -> Result<(), LedgerError> {
         let Defaults { line, scorer } = Defaults::default();
+        let origin = toml::Value::String(origin.to_owned());
         let text = format!(
             "# The format of everything in this folder, and defaults for the command line. Nothing here decides a verification.\n\
-             format = {FORMAT}\norigin = \"{origin}\"\n\n[defaults]\nline = \"{line}\"\nscorer = \"{scorer}\"\n"
+             format = {FORMAT}\norigin = {origin}\n\n[defaults]\nline = \"{line}\"\nscorer = \"{scorer}\"\n"
         );
         store.publish(&Self::name()?, text.as_bytes())?;
         store.publish(&".gitignore".parse()?, b"index.sqlite*\nlock\nstaging/\n")?;

@@ -3,11 +3,11 @@
 use std::io::Read;
 
 use super::{LedgerError, checkpoint_name};
-use crate::merkle::{Checkpoint, MAX_NOTE_BYTES, Note, TileName, VerifierKey};
+use crate::merkle::{Checkpoint, MAX_NOTE_BYTES, MerkleError, Note, TileName, VerifierKey};
 use crate::object::ReceiptId;
 use crate::receipt::{Body, Receipt};
 use crate::store::{Store, StoreError};
-use crate::trust::{PublicKey, Signature, Statement};
+use crate::trust::{PublicKey, Role, Signature, Statement};
 
 /// Who the log is.
 #[derive(Debug, Clone)]
@@ -42,7 +42,13 @@ impl LogIdentity {
         let Body::Trust(trust) = &receipt.statement().predicate.body else { return Err(LedgerError::NoTrust) };
         let signer = trust.record_of(receipt.key()).ok_or(LedgerError::NoTrust)?;
         receipt.verify(&signer.key).map_err(at_zero)?;
+        let action = "signing receipt 0";
+        trust.may(receipt.key(), Role::Root).map_err(|refusal| LedgerError::NotAllowed { action, refusal })?;
         let key: VerifierKey = trust.log().key.parse()?;
+        if key.name() != trust.log().origin {
+            let (origin, expected) = (key.name().to_owned(), trust.log().origin.clone());
+            return Err(MerkleError::OtherLog { origin, expected }.into());
+        }
         Ok(Self { genesis: receipt.id(), trust: trust.clone(), key })
     }
 

@@ -28,6 +28,8 @@ impl Ratchet {
     pub fn check(&self, log: &LogIdentity, snapshot: &Snapshot<'_>) -> Result<(), LedgerError> {
         let path = self.path(log);
         let seen_note = match fs::read(&path) {
+            // A crash before the file was written through leaves it empty: nothing is remembered.
+            Ok(note) if note.is_empty() => return Ok(()),
             Ok(note) => note,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(source) => return Err(LedgerError::Ratchet { action: "read", path, source }),

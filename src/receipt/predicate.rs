@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Moment, ReceiptError};
-use crate::object::{ObjectId, ReceiptId, Sha256};
-use crate::question::ScorerIdentity;
-use crate::scorecard::{RegressionReport, Scorecard};
+use crate::object::{MAX_SAFE_INTEGER, ObjectId, ReceiptId, Sha256};
+use crate::question::{QuestionSetId, ScorerIdentity};
+use crate::scorecard::{RegressionReport, Scorecard, Tolerance};
 use crate::trust;
 
 /// The prefix of every predicate type; `urn:x-proofmark:<kind>:v1`.
@@ -58,6 +58,10 @@ macro_rules! checked_text {
             }
         }
     };
+}
+
+fn text_error(what: &'static str, rule: &'static str, found: &str) -> ReceiptError {
+    ReceiptError::Text { what, rule, found: found.chars().take(80).collect() }
 }
 
 fn word(text: &str, longest: usize, also: &[u8]) -> bool {
@@ -186,6 +190,16 @@ pub struct ScorecardBody {
     pub sealed: bool,
 }
 
+impl ScorecardBody {
+    fn hold_together(&self) -> Result<(), ReceiptError> {
+        // A card that is bound to no question set says nothing about anything.
+        let id = self.card.question_set_id();
+        id.parse::<QuestionSetId>()
+            .map(drop)
+            .map_err(|_| text_error("a question set identity", "pm1: and 64 digits, or 64 digits", id))
+    }
+}
+
 /// Two rounds compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -198,6 +212,24 @@ pub struct Comparison {
     pub tolerance: f64,
     /// What `detect_regression` says.
     pub report: RegressionReport,
+}
+
+impl Comparison {
+    fn hold_together(&self) -> Result<(), ReceiptError> {
+        if Tolerance::new(self.tolerance).is_err() {
+            return Err(text_error("a tolerance", "finite and not negative", &self.tolerance.to_string()));
+        }
+        // What is not comparable, or has a reason against it, regressed; nothing else did.
+        let RegressionReport { regressed, comparable, reasons } = &self.report;
+        if *regressed == (*comparable && reasons.is_empty()) {
+            return Err(text_error(
+                "a comparison's verdict",
+                "regressed if and only if a reason is given",
+                &regressed.to_string(),
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// A round that later ones of its line are compared with.
@@ -292,6 +324,32 @@ impl Predicate {
             Body::Scorecard(_) => Kind::Scorecard,
             Body::Comparison(_) => Kind::Comparison,
             Body::Baseline(_) => Kind::Baseline,
+        }
+    }
+
+    /// The rules that the members' own types do not carry.
+    pub(super) fn hold_together(&self) -> Result<(), ReceiptError> {
+        let sizes = self.evidence.iter().map(|evidence| evidence.size);
+        let counts = sizes.chain(self.trust.map(|trust| trust.index));
+        let counts: Vec<u64> = match &self.body {
+            Body::Comparison(body) => counts.chain([body.base.index, body.current.index]).collect(),
+            Body::Baseline(body) => counts.chain([body.target.index]).collect(),
+            Body::Trust(_) | Body::Scorecard(_) => counts.collect(),
+        };
+        if let Some(count) = counts.into_iter().find(|count| i128::from(*count) > MAX_SAFE_INTEGER) {
+            return Err(text_error("an index or size", "at most 2^53 - 1", &count.to_string()));
+        }
+        for text in
+            [&self.tool.name, &self.tool.version].into_iter().chain(self.evidence.iter().map(|one| &one.media_type))
+        {
+            if !printable(text, 200) {
+                return Err(text_error("a tool's name or version, or a media type", "1 to 200 printable bytes", text));
+            }
+        }
+        match &self.body {
+            Body::Scorecard(body) => body.hold_together(),
+            Body::Comparison(body) => body.hold_together(),
+            Body::Trust(_) | Body::Baseline(_) => Ok(()),
         }
     }
 

@@ -106,6 +106,7 @@ impl Statement {
         if self.subject.is_empty() {
             return Err(ReceiptError::NoSubject);
         }
+        self.predicate.hold_together()?;
         let evidence = &self.predicate.evidence;
         if sorted_evidence(evidence.clone()).ok().as_ref() != Some(evidence) {
             return Err(ReceiptError::EvidenceOrder);

@@ -73,13 +73,25 @@ impl Directory {
         if found.is_file() { Ok(Some(file)) } else { Err(not_plain(name.as_str(), found.file_type(), "a plain file")) }
     }
 
+    /// Makes sure that a folder is there, without making it durable.
     fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
         if self.folders_are_plain(folder)? && self.root.is_dir() {
             return Ok(());
         }
         let path = self.root.join(folder);
-        fs::create_dir_all(&path).map_err(|error| StoreError::io("make the folder", folder, error))?;
-        // New folders are entries of their parents: make those durable, up to the store itself.
+        fs::create_dir_all(&path).map_err(|error| StoreError::io("make the folder", folder, error))
+    }
+
+    /// Makes sure that a folder is there and durable. One that holds something was made durable before that was put in;
+    /// one that is empty may have been made by a process that died before it could.
+    fn make_durable_folder(&self, folder: &str) -> Result<(), StoreError> {
+        self.make_folder(folder)?;
+        let path = self.root.join(folder);
+        let mut entries = fs::read_dir(&path).map_err(|error| StoreError::io("list", folder, error))?;
+        if entries.next().is_some() {
+            return Ok(());
+        }
+        // A folder is an entry of its parent: make those durable, up to the store itself.
         let mut parent = path.parent();
         while let Some(above) = parent.filter(|above| above.starts_with(&self.root)) {
             sync_folder(above).map_err(|error| StoreError::io("sync", above.display(), error))?;
@@ -108,7 +120,11 @@ impl Directory {
 
     /// Writes a temporary file and renames it to `name`; a failure leaves nothing behind.
     fn write(&self, name: &Name, content: &mut dyn Read, durable: bool) -> Result<(), StoreError> {
-        self.make_folder(name.split().0)?;
+        if durable && name.split().0 != STAGING {
+            self.make_durable_folder(name.split().0)?;
+        } else {
+            self.make_folder(name.split().0)?;
+        }
         let (mut file, path) = self.temporary()?;
         let written = io::copy(content, &mut file)
             .and_then(|_| if durable { file.sync_all() } else { Ok(()) })
@@ -306,7 +322,10 @@ impl Store for Directory {
             return Err(not_plain(LOCK, found.file_type(), "a plain file"));
         }
         file.lock().map_err(|error| StoreError::io("lock", LOCK, error))?;
-        if fresh {
+        let new = cell::read(&file).map_err(|error| StoreError::io("read", LOCK, error))?.is_none();
+        if fresh || new {
+            // The lock and the staging folder are in every commit's way to durability.
+            self.make_folder(STAGING)?;
             sync_folder(&self.root).map_err(|error| StoreError::io("sync", LOCK, error))?;
         }
         self.sweep()?;
