@@ -14,6 +14,7 @@ mod genesis;
 mod history;
 mod log;
 mod ratchet;
+mod reader;
 mod snapshot;
 
 pub use append::{Appended, Draft, LogSigner};
@@ -26,6 +27,7 @@ pub use history::{History, Round};
 pub use log::LogIdentity;
 pub(crate) use log::check_signature;
 pub use ratchet::Ratchet;
+pub use reader::Reader;
 pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
 
 use std::path::PathBuf;

@@ -1,9 +1,11 @@
 //! Reading: the ledger as one checkpoint has it. What is handed out was checked against that checkpoint's root.
 
+use std::sync::mpsc;
+
 use rayon::prelude::*;
 
 use super::LedgerError;
-use crate::merkle::{Bundle, Checkpoint, Frontier, TileName, TileReader, leaf_hash, verify_inclusion};
+use crate::merkle::{Bundle, Checkpoint, Frontier, MerkleError, TileName, TileReader, leaf_hash, verify_inclusion};
 use crate::object::Sha256;
 use crate::receipt::Receipt;
 use crate::store::{Name, Store, StoreError};
@@ -19,7 +21,11 @@ const MAX_BUNDLE_BYTES: u64 = WIDTH * (2 + 65_535);
 /// Reads a tile of hashes by its name.
 pub type TileSource<'a> = Box<dyn FnMut(TileName) -> Result<Vec<u8>, LedgerError> + 'a>;
 
+/// An entry's index and leaf hash, and what was read from it.
+type Mapped<T> = (u64, Sha256, T);
+
 /// One checkpoint's view of a ledger.
+#[derive(Clone)]
 pub struct Snapshot<'a> {
     store: &'a dyn Store,
     checkpoint: Checkpoint,
@@ -108,7 +114,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The bundle that holds entry `index`.
-    fn bundle_name(&self, bundle: u64) -> Result<TileName, LedgerError> {
+    pub(super) fn bundle_name(&self, bundle: u64) -> Result<TileName, LedgerError> {
         let name = TileName::in_tree(0, bundle, self.size()).and_then(TileName::bundle);
         name.ok_or_else(|| LedgerError::Missing { name: format!("entry bundle {bundle}") })
     }
@@ -132,32 +138,88 @@ impl<'a> Snapshot<'a> {
 
     /// Reads every receipt in order and hands each to `visit`; at the end the entries are known to add up to the
     /// checkpoint's root, and an error says if they do not. An entry that is not a receipt ends the reading.
-    pub fn for_each(&self, mut visit: impl FnMut(u64, Receipt) -> Result<(), LedgerError>) -> Result<(), LedgerError> {
-        let mut frontier = Frontier::new();
-        for first in (0..self.size().div_ceil(WIDTH)).step_by(BUNDLES_AT_ONCE as usize) {
-            let last = (first + BUNDLES_AT_ONCE).min(self.size().div_ceil(WIDTH));
-            let bundles: Vec<_> = (first..last).into_par_iter().map(|bundle| self.parsed_bundle(bundle)).collect();
-            for bundle in bundles {
-                for (index, leaf, receipt) in bundle? {
-                    frontier.push::<LedgerError>(leaf, |_, _| Ok(()))?;
-                    visit(index, receipt)?;
-                }
-            }
-        }
-        if frontier.root() == self.checkpoint.root() { Ok(()) } else { Err(LedgerError::Root { size: self.size() }) }
+    pub fn for_each(&self, visit: impl FnMut(u64, Receipt) -> Result<(), LedgerError>) -> Result<(), LedgerError> {
+        let parse = |index, entry: &[u8]| Receipt::parse(entry).map_err(|source| LedgerError::Entry { index, source });
+        self.map_from(0, parse, visit)
     }
 
-    fn parsed_bundle(&self, bundle: u64) -> Result<Vec<(u64, Sha256, Receipt)>, LedgerError> {
+    /// Reads the entries from `start` on: `read` makes something of each, on all cores and in any order, and `visit`
+    /// takes it in the log's order on the calling thread, while the next ones are being read.
+    ///
+    /// The tree of the first `start` entries is taken from the tiles. At the end it and the entries are known to add
+    /// up to the checkpoint's root, and an error says if they do not.
+    pub fn map_from<T: Send, E: From<LedgerError>>(
+        &self,
+        start: u64,
+        read: impl Fn(u64, &[u8]) -> Result<T, LedgerError> + Sync,
+        mut visit: impl FnMut(u64, T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if start > self.size() {
+            return Err(LedgerError::from(MerkleError::TreeShrank { older: start, newer: self.size() }).into());
+        }
+        let mut frontier = Frontier::load::<LedgerError>(start, |tile| read_tile(self.store, tile))?;
+        let mut take = |mapped: Vec<Vec<Mapped<T>>>| -> Result<(), E> {
+            for (index, leaf, made) in mapped.into_iter().flatten() {
+                frontier.push::<LedgerError>(leaf, |_, _| Ok(()))?;
+                visit(index, made)?;
+            }
+            Ok(())
+        };
+        let (first, end) = (start / WIDTH, self.size().div_ceil(WIDTH));
+        if end - first <= 1 {
+            // Most often the newest receipts only: no need of other threads.
+            let mapped: Result<_, LedgerError> =
+                (first..end).map(|bundle| self.mapped_bundle(bundle, start, &read)).collect();
+            take(mapped?)?;
+        } else {
+            self.map_ahead(first..end, start, &read, take)?;
+        }
+        if frontier.root() == self.checkpoint.root() {
+            return Ok(());
+        }
+        Err(LedgerError::Root { size: self.size() }.into())
+    }
+
+    /// Maps groups of bundles on a thread of their own, one group ahead of `take`.
+    fn map_ahead<T: Send, E: From<LedgerError>>(
+        &self,
+        bundles: std::ops::Range<u64>,
+        start: u64,
+        read: &(impl Fn(u64, &[u8]) -> Result<T, LedgerError> + Sync),
+        mut take: impl FnMut(Vec<Vec<Mapped<T>>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(0);
+            scope.spawn(move || {
+                for first in bundles.clone().step_by(BUNDLES_AT_ONCE as usize) {
+                    let group = first..(first + BUNDLES_AT_ONCE).min(bundles.end);
+                    let bundle = |bundle| self.mapped_bundle(bundle, start, read);
+                    let mapped: Result<Vec<_>, LedgerError> = group.into_par_iter().map(bundle).collect();
+                    let failed = mapped.is_err();
+                    // Nobody listens any more where `take` failed.
+                    if sender.send(mapped).is_err() || failed {
+                        break;
+                    }
+                }
+            });
+            for mapped in receiver {
+                take(mapped?)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn mapped_bundle<T>(
+        &self,
+        bundle: u64,
+        start: u64,
+        read: impl Fn(u64, &[u8]) -> Result<T, LedgerError>,
+    ) -> Result<Vec<Mapped<T>>, LedgerError> {
         let name = self.bundle_name(bundle)?;
         let bytes = read_bundle(self.store, name)?;
         let entries = Bundle::parse(&bytes, name.width())?;
-        let indexed = entries.entries().zip(bundle * WIDTH..);
-        indexed
-            .map(|(entry, index)| {
-                let receipt = Receipt::parse(entry).map_err(|source| LedgerError::Entry { index, source })?;
-                Ok((index, leaf_hash(entry), receipt))
-            })
-            .collect()
+        let indexed = (bundle * WIDTH..).zip(entries.entries()).filter(|(index, _)| *index >= start);
+        indexed.map(|(index, entry)| Ok((index, leaf_hash(entry), read(index, entry)?))).collect()
     }
 }
 
