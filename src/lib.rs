@@ -31,3 +31,4 @@ pub mod receipt;
 // Floor 4: ledger.
 pub mod ledger;
 pub mod verify;
+pub mod index;
