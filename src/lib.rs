@@ -30,5 +30,5 @@ pub mod receipt;
 
 // Floor 4: ledger.
 pub mod ledger;
-pub mod verify;
 pub mod index;
+pub mod verify;

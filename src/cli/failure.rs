@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use proofmark::index::IndexError;
 use proofmark::ledger::LedgerError;
 use proofmark::object::RecordError;
 use proofmark::question::QuestionError;
@@ -192,6 +193,61 @@ impl From<LedgerError> for Failure {
             None => failure,
         }
     }
+}
+
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Self {
+        use IndexError as E;
+        let hint = match &error {
+            E::Ledger(_) => None,
+            E::Sqlite(_) | E::File { .. } | E::NotPlain { .. } | E::Disagrees { .. } | E::Unsettled => {
+                return Self::failed(error);
+            }
+            E::Rev { .. } => {
+                Some("`@` is the newest receipt, `main~1` the round before the newest of a line".to_owned())
+            }
+            E::OutsideLog { .. } | E::OutsideLine { .. } => None,
+            E::NoLine { lines, .. } => Some(known_lines(lines)),
+            E::NoId { near, .. } => (!near.is_empty()).then(|| listed("the nearest are", near)),
+            E::NoSuchWord { lines, near, .. } if near.is_empty() => Some(known_lines(lines)),
+            E::NoSuchWord { lines, near, .. } => {
+                Some(listed(&format!("{}; the nearest ids are", known_lines(lines)), near))
+            }
+            E::AmbiguousId { matches, .. } => Some(listed("name one of these by more digits, or by its `#`", matches)),
+            E::NoQuestionSet { exist, .. } if exist.is_empty() => Some("this ledger has no rounds yet".to_owned()),
+            E::NoQuestionSet { exist, .. } => Some(listed("there are", exist)),
+            E::AmbiguousQuestionSet { matches, .. } => Some(listed("one of these, by more digits", matches)),
+            E::NoObject { .. } => Some("`proofmark show REV` lists the evidence of a receipt".to_owned()),
+            E::AmbiguousObject { matches, .. } => {
+                let claims = matches.iter().map(|claim| {
+                    let evidence = &claim.evidence;
+                    format!("{} {} of #{}", evidence.blake3, evidence.role, claim.receipt)
+                });
+                Some(listed("one of these, by more digits", claims))
+            }
+        };
+        let failure = match error {
+            E::Ledger(error) => return error.into(),
+            error => Self::refused(error),
+        };
+        match hint {
+            Some(hint) => failure.hint(printable(&hint)),
+            None => failure,
+        }
+    }
+}
+
+fn known_lines(lines: &[String]) -> String {
+    if lines.is_empty() {
+        "this ledger has no rounds yet".to_owned()
+    } else {
+        format!("lines are: {}", lines.join(", "))
+    }
+}
+
+/// A heading and one indented line for each item.
+fn listed<T: fmt::Display>(heading: &str, items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().fold(format!("{heading}:"), |text, item| format!("{text}\n  {}", one_line(&item.to_string())))
 }
 
 macro_rules! refusals {

@@ -6,10 +6,12 @@ mod agent;
 mod append;
 mod baseline;
 mod compare;
+mod cat;
 mod completion;
 mod context;
 mod demo;
 mod failure;
+mod heading;
 mod init;
 mod key;
 mod keyfile;
@@ -23,7 +25,10 @@ mod passphrase;
 mod progress;
 mod verify;
 mod questions;
+mod log;
+mod reindex;
 mod revision;
+mod show;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -89,6 +94,14 @@ enum Subcommands {
     Key(key::Arguments),
     /// Show the whole story in a temporary folder, ending with a tampered copy being caught
     Demo(demo::Arguments),
+    /// List receipts, newest first
+    Log(log::Arguments),
+    /// Show everything in one receipt
+    Show(show::Arguments),
+    /// Write an object's bytes to stdout, once they are verified
+    Cat(cat::Arguments),
+    /// Delete the index and make it anew from the log
+    Reindex(reindex::Arguments),
     /// Print a shell completion script
     Completion(completion::Arguments),
 }
@@ -127,6 +140,10 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
         Subcommands::Init(arguments) => init::run(&arguments, context),
         Subcommands::Key(arguments) => key::run(&arguments, context),
         Subcommands::Demo(arguments) => demo::run(&arguments, context),
+        Subcommands::Log(arguments) => log::run(&arguments, context),
+        Subcommands::Show(arguments) => show::run(&arguments, context),
+        Subcommands::Cat(arguments) => cat::run(&arguments, context),
+        Subcommands::Reindex(arguments) => reindex::run(&arguments, context),
         Subcommands::Completion(arguments) => completion::run(&arguments, &mut Command::command(), context),
     }
 }

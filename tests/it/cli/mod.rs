@@ -3,11 +3,15 @@
 pub mod sandbox;
 
 mod append;
+mod cat;
 mod compare;
 mod completion;
 mod init;
 mod key;
 mod keyring;
 mod lm_eval;
+mod log;
 mod questions;
+mod reindex;
+mod show;
 mod verify;

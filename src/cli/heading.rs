@@ -1,0 +1,170 @@
+//! How a receipt is shown: in a line, as a heading, and as a JSON document; and opening the index that finds it.
+
+use std::fmt::Write;
+
+use proofmark::index::{Entry, Index, Place};
+use proofmark::ledger::Ledger;
+use proofmark::object::ReceiptId;
+use proofmark::receipt::{Baseline, Body, Comparison, LineName, Moment, ReceiptRef, ScorecardBody, Subject, Text};
+use proofmark::trust::{KeyId, Statement};
+use serde::Serialize;
+
+use super::context::Context;
+use super::failure::{Failure, one_line};
+
+/// Opens the index of the ledger, and says so where its file cannot be used.
+pub fn index<'a>(context: &Context, ledger: &'a Ledger) -> Result<Index<'a>, Failure> {
+    let folder = context.ledger_folder()?;
+    let index = Index::open(ledger, Some(&folder))?;
+    if let Place::Memory(Some(reason)) = index.place() {
+        context.note(&format!("the index is kept in memory for this run: {reason}"));
+    }
+    Ok(index)
+}
+
+/// A receipt in the documents of `log` and `show`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary<'a> {
+    index: u64,
+    id: ReceiptId,
+    kind: &'static str,
+    line: Option<&'a LineName>,
+    round: Option<u64>,
+    recorded_at: Moment,
+    person: Option<&'a str>,
+    key: &'a KeyId,
+    subject: &'a [Subject],
+    note: Option<&'a Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scorecard: Option<&'a ScorecardBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'a Comparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<&'a Baseline>,
+}
+
+impl<'a> Summary<'a> {
+    /// The receipt's summary.
+    pub fn of(entry: &'a Entry) -> Self {
+        let statement = entry.receipt.statement();
+        let predicate = &statement.predicate;
+        let (mut scorecard, mut comparison, mut baseline) = (None, None, None);
+        match &predicate.body {
+            Body::Scorecard(body) => scorecard = Some(body),
+            Body::Comparison(body) => comparison = Some(body),
+            Body::Baseline(body) => baseline = Some(body),
+            Body::Trust(_) => {}
+        }
+        Self {
+            index: entry.index,
+            id: entry.receipt.id(),
+            kind: predicate.kind().as_str(),
+            line: entry.line(),
+            round: entry.round,
+            recorded_at: predicate.recorded_at,
+            person: entry.person.as_deref(),
+            key: entry.receipt.key(),
+            subject: &statement.subject,
+            note: predicate.note.as_ref(),
+            scorecard,
+            comparison,
+            baseline,
+        }
+    }
+}
+
+/// `main#3` for the third round of `main`.
+fn place(entry: &Entry) -> String {
+    match (entry.line(), entry.round) {
+        (Some(line), Some(round)) => format!(" {line}#{round}"),
+        _ => String::new(),
+    }
+}
+
+fn reference(named: &ReceiptRef) -> String {
+    format!("#{} {}", named.index, named.receipt.short())
+}
+
+fn outcome(comparison: &Comparison) -> &'static str {
+    match (comparison.report.comparable, comparison.report.regressed) {
+        (false, _) => "not comparable",
+        (true, true) => "regressed",
+        (true, false) => "not regressed",
+    }
+}
+
+/// The receipt in one line.
+pub fn in_a_line(entry: &Entry) -> String {
+    let predicate = &entry.receipt.statement().predicate;
+    let said = match &predicate.body {
+        Body::Scorecard(body) => format!("quality {} n {}", body.card.quality(), body.card.n()),
+        Body::Comparison(body) => format!("#{} to #{}: {}", body.base.index, body.current.index, outcome(body)),
+        Body::Baseline(body) => format!("{} is compared with #{}", body.line, body.target.index),
+        Body::Trust(statement) => format!("version {}", statement.version()),
+    };
+    let note = predicate.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    let (id, kind) = (entry.receipt.id().short(), predicate.kind());
+    one_line(&format!("{id} #{} {kind}{} {said}{note}", entry.index, place(entry))) + "\n"
+}
+
+/// One named field of a heading.
+pub fn field(text: &mut String, name: &str, value: &str) {
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "{:<11}{}", format!("{name}:"), one_line(value));
+}
+
+/// The receipt's heading: what it says, of what, when and by whom.
+pub fn heading(entry: &Entry, id: &str) -> String {
+    let statement = entry.receipt.statement();
+    let predicate = &statement.predicate;
+    let mut text = format!("receipt {id} #{} {}{}\n", entry.index, predicate.kind(), place(entry));
+    match &predicate.body {
+        Body::Scorecard(body) => scorecard(&mut text, body),
+        Body::Comparison(body) => comparison(&mut text, body),
+        Body::Baseline(body) => {
+            field(&mut text, "Baseline", &format!("{} is compared with {}", body.line, reference(&body.target)));
+        }
+        Body::Trust(statement) => trust(&mut text, statement),
+    }
+    for subject in &statement.subject {
+        field(&mut text, "Subject", &format!("{} sha256:{}", subject.name, subject.digest.sha256));
+    }
+    field(&mut text, "Recorded", &format!("{} (self-asserted)", predicate.recorded_at));
+    let person = entry.person.as_deref().unwrap_or("a key of nobody in the trust statement:");
+    field(&mut text, "Signer", &format!("{person} {}", entry.receipt.key()));
+    if let Some(note) = &predicate.note {
+        let _ = writeln!(text, "\n    {}", one_line(note.as_str()));
+    }
+    text
+}
+
+fn scorecard(text: &mut String, body: &ScorecardBody) {
+    let card = &body.card;
+    let (quality, cost, grounded, n) = (card.quality(), card.realized_cost(), card.grounded_fraction(), card.n());
+    let sealed = if body.sealed { ", sealed" } else { "" };
+    let numbers = format!("quality {quality}, cost {cost}, grounded {grounded}, n {n} ({}{sealed})", body.basis);
+    field(text, "Card", &numbers);
+    let questions = if card.question_set_id().is_empty() { "none" } else { card.question_set_id() };
+    field(text, "Questions", questions);
+    field(text, "Scorer", body.scorer.as_str());
+}
+
+fn comparison(text: &mut String, body: &Comparison) {
+    let (base, current) = (reference(&body.base), reference(&body.current));
+    field(text, "Compared", &format!("{base} to {current}, tolerance {}: {}", body.tolerance, outcome(body)));
+    for reason in &body.report.reasons {
+        field(text, "Reason", reason);
+    }
+}
+
+fn trust(text: &mut String, statement: &Statement) {
+    let thresholds = statement.thresholds();
+    let version = format!("{} (roots {}, sign-offs {})", statement.version(), thresholds.root, thresholds.signoff);
+    field(text, "Trust", &format!("version {version}"));
+    field(text, "Log", &statement.log().key);
+    for person in statement.persons() {
+        let roles: Vec<_> = person.roles.iter().map(ToString::to_string).collect();
+        field(text, "Person", &format!("{} ({})", person.name, roles.join(", ")));
+    }
+}
