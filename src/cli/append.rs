@@ -136,7 +136,7 @@ struct AppendedRound<'a> {
     index: u64,
     receipt: String,
     line: &'a LineName,
-    round: u64,
+    round: Option<u64>,
     basis: Basis,
     scorer: &'a ScorerIdentity,
     card: &'a Scorecard,
@@ -148,7 +148,7 @@ fn report(
     appended: &[Appended],
     bodies: &[ScorecardBody],
 ) -> Result<Exit, Failure> {
-    let rounds = super::rounds::numbers(ledger, appended)?;
+    let rounds = super::rounds::numbers(context, ledger, appended, bodies);
     let receipts: Vec<_> = appended
         .iter()
         .zip(bodies)
@@ -177,9 +177,9 @@ fn text(document: &AppendDocument<'_>) -> String {
     for round in document.receipts.iter().take(SHOWN) {
         let card = round.card;
         text.push_str(&format!(
-            "[{}#{} {}] receipt {}\n  quality {:.4}  grounded {:.4}  cost {}  n {}  {} by {}\n  questions {}\n",
+            "[{}{} {}] receipt {}\n  quality {:.4}  grounded {:.4}  cost {}  n {}  {} by {}\n  questions {}\n",
             round.line,
-            round.round,
+            round.round.map(|number| format!("#{number}")).unwrap_or_default(),
             &round.receipt[..12],
             round.index,
             card.quality(),

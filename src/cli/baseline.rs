@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::keys::KeyOptions;
+use super::rounds;
 use super::signing::Hands;
-use super::{revision, rounds};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,7 @@ fn set(revision: &str, note: Option<&Text>, keys: &KeyOptions, context: &Context
     let ledger = context.ledger()?;
     let snapshot = ledger.snapshot()?;
     let history = History::read(&snapshot)?;
-    let round = rounds::at(&ledger, &snapshot, &history, revision::resolve(&snapshot, &history, revision)?)?;
+    let round = rounds::at(&ledger, &snapshot, &history, rounds::resolve(&ledger, revision)?)?;
     let line = round.body().line.clone();
     if history.baseline(&line) == Some(round.reference) {
         context.note(&format!("{} is the baseline of {line} already", round.name()));

@@ -122,7 +122,7 @@ fn pair(
     history: &History,
 ) -> Result<(NumberedRound, NumberedRound), Failure> {
     let named = |revision: &String| -> Result<NumberedRound, Failure> {
-        let index = super::revision::resolve(snapshot, history, revision)?;
+        let index = rounds::resolve(ledger, revision)?;
         rounds::at(ledger, snapshot, history, index)
     };
     let base = arguments.base.as_ref().map(named).transpose()?;

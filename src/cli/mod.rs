@@ -27,7 +27,6 @@ mod verify;
 mod questions;
 mod log;
 mod reindex;
-mod revision;
 mod show;
 
 use std::ffi::OsString;

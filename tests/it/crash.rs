@@ -77,7 +77,10 @@ fn every_fault(fault: &str, rounds: usize, append: &[&str], appended: u64) -> u6
             assert!(!said.contains("panicked"), "{place}: {said}");
             sandbox.ok(&["append", "--questions", "q.jsonl", "--answers", "a.jsonl"]);
             let after = receipts(&sandbox);
-            assert!(after > left && (after == old + 1 || after == old + appended + 1), "{place}: {after} after the next");
+            assert!(
+                after > left && (after == old + 1 || after == old + appended + 1),
+                "{place}: {after} after the next"
+            );
             if acknowledged {
                 break;
             }

@@ -61,7 +61,9 @@ fn matches(expected: &[String], lines: &[&str]) -> bool {
     match expected.split_first() {
         None => lines.is_empty(),
         Some((any, more)) if any == "…" => (0..=lines.len()).any(|skipped| matches(more, &lines[skipped..])),
-        Some((one, more)) => lines.split_first().is_some_and(|(line, rest)| line_matches(one, line) && matches(more, rest)),
+        Some((one, more)) => {
+            lines.split_first().is_some_and(|(line, rest)| line_matches(one, line) && matches(more, rest))
+        }
     }
 }
 
