@@ -71,7 +71,9 @@ pub(super) fn swap(file: &File, expected: Option<&[u8]>, new: &[u8]) -> io::Resu
     if old.as_ref().map(|slot| slot.content.as_slice()) != expected {
         return Ok(false);
     }
-    let sequence = old.map_or(1, |slot| slot.sequence + 1);
+    let sequence = old.map_or(Some(1), |slot| slot.sequence.checked_add(1));
+    // No honest writer counts that far, and a number that starts again would never be the newest.
+    let sequence = sequence.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "its sequence has ended"))?;
     let offset = if sequence % 2 == 1 { 0 } else { SLOT as u64 };
     file.write_all_at(&encode(sequence, new), offset)?;
     // In place and already allocated after the first two swaps: the data is all there is to sync.
@@ -96,5 +98,24 @@ mod tests {
         }
         file.write_all_at(&whole, 0).unwrap();
         assert_eq!(read(&file).unwrap().as_deref(), Some(&b"three"[..]));
+    }
+
+    #[test]
+    fn a_sequence_made_to_overflow_is_refused() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&encode(u64::MAX, b"hostile"), 0).unwrap();
+        assert_eq!(read(&file).unwrap().as_deref(), Some(&b"hostile"[..]));
+        assert_eq!(swap(&file, Some(b"hostile"), b"two").unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(read(&file).unwrap().as_deref(), Some(&b"hostile"[..]));
+    }
+
+    #[test]
+    fn slots_with_lengths_that_lie_are_no_slots() {
+        let whole = encode(1, b"one");
+        for length in [0, 2, 4, CAPACITY as u32 + 1, u32::MAX] {
+            let mut lying = whole.clone();
+            lying[16..HEADER].copy_from_slice(&length.to_be_bytes());
+            assert!(decode(&lying).is_none(), "{length}");
+        }
     }
 }
