@@ -56,21 +56,10 @@ impl Directory {
         }
         let path = self.path(name);
         // O_NOFOLLOW: no symbolic link; O_NONBLOCK: a FIFO must not hang us before we see what it is.
-        let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                if let Ok(found) = fs::symlink_metadata(&path)
-                    && !found.is_file()
-                {
-                    return Err(not_plain(name.as_str(), found.file_type(), "a plain file"));
-                }
-                return Err(StoreError::io("open", name, error));
-            }
-        };
-        let found = file.metadata().map_err(|error| StoreError::io("look at", name, error))?;
-        if found.is_file() { Ok(Some(file)) } else { Err(not_plain(name.as_str(), found.file_type(), "a plain file")) }
+        match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => plain(opened, &path, name.as_str()).map(Some),
+        }
     }
 
     /// Makes sure that a folder is there, without making it durable.
@@ -181,6 +170,21 @@ impl Directory {
             }
         }
         Ok(())
+    }
+}
+
+/// What was opened without following links, if it is a plain file; if it is not, or could not be opened for that, what it
+/// is instead.
+fn plain(opened: io::Result<File>, path: &Path, name: &str) -> Result<File, StoreError> {
+    let (found, opened) = match opened {
+        Ok(file) => (file.metadata(), Ok(file)),
+        Err(error) => (fs::symlink_metadata(path), Err(error)),
+    };
+    match (opened, found) {
+        (_, Ok(found)) if !found.is_file() => Err(not_plain(name, found.file_type(), "a plain file")),
+        (Ok(file), Ok(_)) => Ok(file),
+        (Err(error), _) => Err(StoreError::io("open", name, error)),
+        (_, Err(error)) => Err(StoreError::io("look at", name, error)),
     }
 }
 
@@ -316,11 +320,7 @@ impl Store for Directory {
         let fresh = fs::symlink_metadata(&path).is_err();
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-        let file = options.open(&path).map_err(|error| StoreError::io("open", LOCK, error))?;
-        let found = file.metadata().map_err(|error| StoreError::io("look at", LOCK, error))?;
-        if !found.is_file() {
-            return Err(not_plain(LOCK, found.file_type(), "a plain file"));
-        }
+        let file = plain(options.open(&path), &path, LOCK)?;
         file.lock().map_err(|error| StoreError::io("lock", LOCK, error))?;
         let new = cell::read(&file).map_err(|error| StoreError::io("read", LOCK, error))?.is_none();
         if fresh || new {
@@ -362,6 +362,10 @@ impl Exclusive for Held {
     }
 
     fn swap(&mut self, expected: Option<&[u8]>, new: &[u8]) -> Result<bool, StoreError> {
-        cell::swap(&self.file, expected, new).map_err(|error| StoreError::io("write", LOCK, error))
+        cell::swap(&self.file, expected, new).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => StoreError::TooLarge { name: LOCK.to_owned(), limit: cell::CAPACITY as u64 },
+            io::ErrorKind::InvalidData => StoreError::Damaged { name: LOCK.to_owned() },
+            _ => StoreError::io("write", LOCK, error),
+        })
     }
 }
