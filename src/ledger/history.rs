@@ -57,7 +57,7 @@ impl History {
     /// The round of a line at `back` steps before its newest.
     pub fn round(&self, line: &LineName, back: usize) -> Option<Round> {
         let rounds = self.rounds(line);
-        let place = rounds.len().checked_sub(back + 1)?;
+        let place = rounds.len().checked_sub(1)?.checked_sub(back)?;
         Some(Round { receipt: *rounds.get(place)?, number: place as u64 + 1 })
     }
 
