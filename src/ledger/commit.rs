@@ -4,7 +4,7 @@
 //! checkpoint can always be made again from them, so they need no fsync of their own, except that a tile which will not
 //! be written again is settled when it is full.
 
-use super::snapshot::{is_missing, read_bundle, read_tile};
+use super::snapshot::{MAX_BUNDLE_BYTES, is_missing, read_bundle, read_tile};
 use super::{LedgerError, LogIdentity, checkpoint_name};
 use crate::merkle::{Bundle, BundleWriter, Checkpoint, Frontier, Note, TileName, leaf_hash, partial_tiles};
 use crate::store::{Exclusive, Name, Store};
@@ -160,16 +160,13 @@ fn load_edge(store: &dyn Store, checkpoint: &Checkpoint) -> Result<Frontier, Led
 /// and the checkpoint last. `edge` is where to begin; the empty edge makes every tile again.
 fn apply(store: &dyn Store, checkpoint: &Checkpoint, note: &[u8], mut edge: Frontier) -> Result<(), LedgerError> {
     let old = edge.size();
+    if old == 0 {
+        refuse_other_entries(store, checkpoint)?;
+    }
     let mut finished = Vec::new();
     for index in old / WIDTH..checkpoint.size().div_ceil(WIDTH) {
-        let bundle = TileName::in_tree(0, index, checkpoint.size()).and_then(TileName::bundle);
-        let Some(bundle) = bundle else { break };
-        let staged = staged_name(bundle)?;
-        let is_staged = store.size(&staged)?.is_some();
-        let bytes = match is_staged {
-            true => store.read(&staged, u64::MAX)?.unwrap_or_default(),
-            false => read_bundle(store, bundle)?,
-        };
+        let Some(bundle) = bundle_at(checkpoint, index) else { break };
+        let (staged, bytes) = staged_or_published(store, bundle)?;
         let fresh = old.saturating_sub(index * WIDTH) as usize;
         for entry in Bundle::parse(&bytes, bundle.width())?.entries().skip(fresh) {
             edge.push::<LedgerError>(leaf_hash(entry), |tile, bytes| {
@@ -179,7 +176,7 @@ fn apply(store: &dyn Store, checkpoint: &Checkpoint, note: &[u8], mut edge: Fron
                 Ok(())
             })?;
         }
-        if is_staged {
+        if let Some(staged) = staged {
             let name = final_name(bundle)?;
             store.promote(&staged, &name)?;
             if bundle.is_full() {
@@ -196,6 +193,33 @@ fn apply(store: &dyn Store, checkpoint: &Checkpoint, note: &[u8], mut edge: Fron
     store.settle(&finished)?;
     store.publish(&checkpoint_name()?, note)?;
     prune(store, old, checkpoint.size())
+}
+
+fn bundle_at(checkpoint: &Checkpoint, index: u64) -> Option<TileName> {
+    TileName::in_tree(0, index, checkpoint.size()).and_then(TileName::bundle)
+}
+
+/// A bundle's bytes, and its name in staging where it still waits there.
+fn staged_or_published(store: &dyn Store, bundle: TileName) -> Result<(Option<Name>, Vec<u8>), LedgerError> {
+    let staged = staged_name(bundle)?;
+    match store.read(&staged, MAX_BUNDLE_BYTES)? {
+        Some(bytes) => Ok((Some(staged), bytes)),
+        None => Ok((None, read_bundle(store, bundle)?)),
+    }
+}
+
+/// Refuses entries that do not add up to the checkpoint. Where every tile is made again, this comes first: tiles that are
+/// still good must not give way to those of damaged entries.
+fn refuse_other_entries(store: &dyn Store, checkpoint: &Checkpoint) -> Result<(), LedgerError> {
+    let mut edge = Frontier::new();
+    for index in 0..checkpoint.size().div_ceil(WIDTH) {
+        let Some(bundle) = bundle_at(checkpoint, index) else { break };
+        let (_, bytes) = staged_or_published(store, bundle)?;
+        for entry in Bundle::parse(&bytes, bundle.width())?.entries() {
+            edge.push::<LedgerError>(leaf_hash(entry), |_, _| Ok(()))?;
+        }
+    }
+    if edge.head() == checkpoint.head() { Ok(()) } else { Err(LedgerError::Root { size: checkpoint.size() }) }
 }
 
 /// Removes superseded partial tiles. Those of this checkpoint and of the one before it stay; where the tile is full by
@@ -232,12 +256,8 @@ pub(super) fn finish_interrupted(store: &dyn Store, found: LedgerError) -> Resul
     let lock = store.lock()?;
     let Some(cell) = lock.cell()? else { return Err(found) };
     let checkpoint: Checkpoint = Note::parse(&cell)?.text().parse()?;
-    let first = TileName::in_tree(0, 0, checkpoint.size()).and_then(TileName::bundle).ok_or(LedgerError::NoTrust)?;
-    let staged = staged_name(first)?;
-    let bytes = match store.read(&staged, u64::MAX)? {
-        Some(bytes) => bytes,
-        None => read_bundle(store, first)?,
-    };
+    let first = bundle_at(&checkpoint, 0).ok_or(LedgerError::NoTrust)?;
+    let (_, bytes) = staged_or_published(store, first)?;
     let entries = Bundle::parse(&bytes, first.width())?;
     let log = LogIdentity::of_genesis(entries.entries().next().ok_or(LedgerError::NoTrust)?)?;
     let checkpoint = log.checkpoint(&cell)?;

@@ -81,3 +81,19 @@ impl Config {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Memory;
+
+    #[test]
+    fn any_origin_is_read_back() {
+        for origin in ["example.com/log", "a\"b", "a\\b", "'", "'''\"\"\"", "\u{202e}", "#"] {
+            let store = Memory::new();
+            Config::write(&store, origin).unwrap();
+            let config = Config::read(&store).unwrap().unwrap();
+            assert_eq!(config, Config { origin: origin.to_owned(), ..Config::default() }, "{origin}");
+        }
+    }
+}

@@ -7,6 +7,9 @@ use crate::score::Scorer;
 use crate::scorecard::{JudgedRound, RoundError, count_round, count_withheld, judge_round};
 use crate::store::{Store, StoreError, read_object};
 
+/// Evidence that is read into memory to be judged has at most this many bytes (1 GiB), as files have that are appended.
+pub const MAX_RECORD_BYTES: u64 = 1 << 30;
+
 /// The roles that a scorecard receipt gives its evidence.
 pub mod role {
     /// The question records, as handed in.
@@ -74,6 +77,10 @@ pub fn held_bytes(store: &dyn Store, predicate: &Predicate, role: &str) -> Resul
     let Some(evidence) = predicate.evidence_of(role).find(|evidence| evidence.held) else { return Ok(None) };
     let Evidence { blake3, size, .. } = evidence;
     let role = || role.to_owned();
+    if *size > MAX_RECORD_BYTES {
+        let source = StoreError::TooLarge { name: blake3.to_string(), limit: MAX_RECORD_BYTES };
+        return Err(RoundEvidenceError::Store { role: role(), source });
+    }
     let bytes =
         read_object(store, blake3, *size).map_err(|source| RoundEvidenceError::Store { role: role(), source })?;
     bytes.map(Some).ok_or_else(|| RoundEvidenceError::Missing { role: role() })

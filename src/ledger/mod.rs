@@ -20,7 +20,7 @@ mod snapshot;
 pub use append::{Appended, Draft, LogSigner};
 pub use comparing::{ComparedRounds, NumberedRound, compare_rounds};
 pub use config::{Config, Defaults, FORMAT};
-pub use evidence::{RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
+pub use evidence::{MAX_RECORD_BYTES, RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
 pub use fork::{ForkEvidence, ForkKind};
 pub use genesis::{Genesis, default_origin};
 pub use history::{History, Round};
@@ -197,8 +197,13 @@ impl Ledger {
         Ok(Self { store, log, config: config.unwrap_or_default() })
     }
 
-    /// Refuses a signer who may not append, before anything is written.
+    /// Refuses a signer who may not append, and a ledger whose checkpoint or cell its log never signed, before anything
+    /// is written.
     pub fn may_append(&self, signer: &dyn Signer) -> Result<(), LedgerError> {
+        self.snapshot()?;
+        if let Some(cell) = self.store.cell()? {
+            self.log.checkpoint(&cell)?;
+        }
         self.trust_in_force(signer).map(|_| ())
     }
 

@@ -16,7 +16,7 @@ pub const BUNDLES_AT_ONCE: u64 = 16;
 const WIDTH: u64 = 256;
 
 /// No tile or bundle is larger: 256 entries of 65,535 bytes with their lengths.
-const MAX_BUNDLE_BYTES: u64 = WIDTH * (2 + 65_535);
+pub(super) const MAX_BUNDLE_BYTES: u64 = WIDTH * (2 + 65_535);
 
 /// Reads a tile of hashes by its name.
 pub type TileSource<'a> = Box<dyn FnMut(TileName) -> Result<Vec<u8>, LedgerError> + 'a>;
