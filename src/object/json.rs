@@ -43,6 +43,17 @@ impl Json {
     }
 }
 
+impl Json {
+    /// How many values there are, this one and those inside.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Array(items) => 1 + items.iter().map(Self::count).sum::<usize>(),
+            Self::Object(members) => 1 + members.iter().map(|(_, value)| value.count()).sum::<usize>(),
+            _ => 1,
+        }
+    }
+}
+
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -12,6 +12,10 @@ pub const MAX_LINE_BYTES: usize = 16 << 20;
 /// The most records that one question set or set of answers may have.
 pub const MAX_RECORDS: usize = 2_000_000;
 
+/// The most JSON values that the records of one file may hold together: a value takes 32 bytes and more in memory, and as
+/// little as two in the file.
+pub const MAX_VALUES: usize = 1 << 25;
+
 /// A field that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use super::set::QuestionSet;
-use crate::object::{FieldError, Json, LineReader, MAX_RECORDS, RecordError, parse_line};
+use crate::object::{FieldError, Json, LineReader, MAX_RECORDS, MAX_VALUES, RecordError, parse_line};
 
 /// How many names a message lists before it counts the rest.
 const NAMED: usize = 10;
@@ -16,11 +16,12 @@ pub(super) fn read<T>(
     what: &str,
     parse: impl Fn(&Json) -> Result<T, FieldError>,
 ) -> Result<Vec<T>, RecordError> {
-    read_at_most(MAX_RECORDS, file, input, what, parse)
+    read_at_most(MAX_RECORDS, MAX_VALUES, file, input, what, parse)
 }
 
 fn read_at_most<T>(
     limit: usize,
+    values: usize,
     file: &str,
     input: impl BufRead,
     what: &str,
@@ -28,12 +29,17 @@ fn read_at_most<T>(
 ) -> Result<Vec<T>, RecordError> {
     let mut reader = LineReader::new(file, input);
     let mut records = Vec::new();
+    let mut left = values;
     while let Some(line) = reader.next_line()? {
         if records.len() == limit {
             let reason = format!("the file holds more than {limit} {what}");
             return Err(RecordError::new(file, line.number, FieldError::new("", reason)));
         }
         let json = parse_line(file, line)?;
+        left = left.checked_sub(json.count()).ok_or_else(|| {
+            let reason = format!("the {what} up to here hold more than {values} JSON values");
+            RecordError::new(file, line.number, FieldError::new("", reason))
+        })?;
         records.push(parse(&json).map_err(|error| RecordError::new(file, line.number, error))?);
     }
     if records.is_empty() {
@@ -146,9 +152,19 @@ mod tests {
 
     #[test]
     fn more_records_than_the_limit_are_refused_at_the_line() {
-        let read = |limit| read_at_most(limit, "q.jsonl", &b"1\n2\n3\n"[..], "questions", |json| Ok(json.clone()));
+        let read = |limit| read_at_most(limit, 99, "q.jsonl", &b"1\n2\n3\n"[..], "questions", |json| Ok(json.clone()));
         assert_eq!(read(3).unwrap().len(), 3);
         assert_eq!(read(2).unwrap_err().to_string(), "q.jsonl:3: the file holds more than 2 questions");
+    }
+
+    #[test]
+    fn more_values_than_the_limit_are_refused_at_the_line() {
+        let text = &b"[1,{\"a\":[]}]\n2\n"[..];
+        let read = |values| read_at_most(9, values, "q.jsonl", text, "questions", |json| Ok(json.clone()));
+        assert_eq!(read(5).unwrap().len(), 2);
+        let refusal = read(4).unwrap_err().to_string();
+        assert_eq!(refusal, "q.jsonl:2: the questions up to here hold more than 4 JSON values");
+        assert!(read(3).unwrap_err().to_string().starts_with("q.jsonl:1: "));
     }
 
     #[test]
