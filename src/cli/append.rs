@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+use super::intake;
 use super::keys::KeyOptions;
 use super::progress;
 use super::round::{RoundArguments, RoundReader};
@@ -73,7 +74,7 @@ fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &
         reader.check(&round, &base).map(|_| ())
     })?;
     let bar = progress::bar(context, "appending", count);
-    let mut lines = LineReader::new(file.display().to_string(), BufReader::new(std::fs::File::open(file)?));
+    let mut lines = LineReader::new(file.display().to_string(), BufReader::new(intake::open_regular(file)?));
     let mut bodies = Vec::new();
     let mut failure = None;
     let drafts = std::iter::from_fn(|| {
@@ -100,8 +101,7 @@ fn each_round(
     arguments: &Arguments,
     mut visit: impl FnMut(RoundArguments) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let opened = std::fs::File::open(file).map_err(|error| Failure::failed(error).hint(file.display().to_string()))?;
-    let mut lines = LineReader::new(file.display().to_string(), BufReader::new(opened));
+    let mut lines = LineReader::new(file.display().to_string(), BufReader::new(intake::open_regular(file)?));
     let mut any = false;
     while let Some(round) = next_round(&mut lines, arguments)? {
         any = true;

@@ -102,7 +102,7 @@ fn exit(comparison: &Comparison) -> Exit {
 }
 
 fn card_file(path: &std::path::Path) -> Result<Round, Failure> {
-    let file = RecordFile::read(path)?;
+    let file = RecordFile::read_document(path)?;
     let json = parse(&file.bytes).map_err(|error| Failure::refused(format!("{}: {error}", file.name)))?;
     let scorecard =
         Scorecard::from_json_or_unbound(&json).map_err(|error| Failure::refused(format!("{}: {error}", file.name)))?;

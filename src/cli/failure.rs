@@ -59,12 +59,12 @@ pub struct Failure {
 /// The `--json` document of a failure.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ErrorDocument<'a> {
+struct ErrorDocument {
     schema: &'static str,
     error: String,
     caused_by: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
+    hint: Option<String>,
     exit: u8,
 }
 
@@ -112,7 +112,7 @@ impl Failure {
             schema: "error.v1",
             error: printable(&self.error.to_string()),
             caused_by: self.causes(),
-            hint: self.hint.as_deref(),
+            hint: self.hint.as_deref().map(printable),
             exit: self.exit.code(),
         }
     }
@@ -120,12 +120,12 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", printable(&self.error.to_string()))?;
+        write!(f, "error: {}", indented(&printable(&self.error.to_string())))?;
         for cause in self.causes() {
-            write!(f, "\ncaused by: {cause}")?;
+            write!(f, "\ncaused by: {}", indented(&cause))?;
         }
         if let Some(hint) = &self.hint {
-            write!(f, "\nhint: {hint}")?;
+            write!(f, "\nhint: {}", indented(&printable(hint)))?;
         }
         Ok(())
     }
@@ -136,8 +136,8 @@ impl fmt::Display for Failure {
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let hidden =
-            matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        let hidden = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
         if (c.is_control() && c != '\n') || hidden {
             shown.extend(c.escape_unicode());
         } else {
@@ -145,6 +145,11 @@ pub fn printable(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Lines after the first stand back, so that no file can put a `hint:` of its own into a message.
+fn indented(text: &str) -> String {
+    text.trim_end_matches('\n').replace('\n', "\n  ")
 }
 
 /// As [`printable`], on one line.
@@ -276,6 +281,16 @@ mod tests {
     #[test]
     fn hostile_text_cannot_move_the_cursor_or_hide() {
         assert_eq!(printable("a\u{1b}[2Jb\u{202e}c\nd"), "a\\u{1b}[2Jb\\u{202e}c\nd");
+        assert_eq!(printable("\u{61c}\u{e0041}"), "\\u{61c}\\u{e0041}");
         assert_eq!(one_line("a\nb"), "a\\nb");
+    }
+
+    #[test]
+    fn hostile_text_cannot_give_hints() {
+        let failure = Failure::refused("the key `a\nhint: run this` occurs twice\n").hint("no\u{1b}[2J\nerror: x");
+        assert_eq!(
+            failure.to_string(),
+            "error: the key `a\n  hint: run this` occurs twice\nhint: no\\u{1b}[2J\n  error: x"
+        );
     }
 }

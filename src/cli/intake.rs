@@ -1,20 +1,25 @@
 //! Files on their way into the ledger: read once, checked as records, and only then stored as evidence.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use proofmark::object::Sha256;
+use proofmark::ledger::MAX_RECORD_BYTES;
+use proofmark::object::{FieldError, MAX_LINE_BYTES, MAX_RECORDS, RecordError, Sha256};
 use proofmark::receipt::{Evidence, Role, Subject, Text};
 use proofmark::store::{Digests, Store, digest_file, put_file, put_slice};
 
 use super::failure::Failure;
 
-/// Record files are held in memory while they are judged; one of more bytes than this is refused (1 GiB).
-const MAX_RECORD_FILE_BYTES: u64 = 1 << 30;
+/// A document of a few members, such as a scorecard, has at most this many bytes (1 MiB).
+const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
 
-/// A record file, read whole, under the name the user gave it.
+/// Bytes that are read at a time, fewer than a line may have.
+const BLOCK: usize = 1 << 20;
+
+/// A file of records or one document, read whole, under the name the user gave it.
 pub struct RecordFile {
     /// The name for messages.
     pub name: String,
@@ -23,15 +28,48 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    /// Reads a plain file.
+    /// Reads records, one a line. A line or a file that no reader of records would take is refused as soon as it shows, not
+    /// once it is in memory.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        let unreadable = |error: std::io::Error| Failure::failed(Unreadable { name: name.clone(), source: error });
-        let file = open_plain(path).map_err(unreadable)?;
+        let mut file = open_plain(path).map_err(|source| unreadable(&name, source))?;
         let mut bytes = Vec::new();
-        file.take(MAX_RECORD_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() as u64 > MAX_RECORD_FILE_BYTES {
-            return Err(Failure::refused(format!("{name}: is larger than {MAX_RECORD_FILE_BYTES} bytes")));
+        let (mut lines, mut line_start) = (0, 0);
+        loop {
+            let known = bytes.len();
+            let taken = file.by_ref().take(BLOCK as u64).read_to_end(&mut bytes);
+            let taken = taken.map_err(|source| unreadable(&name, source))?;
+            let block = &bytes[known..];
+            let refused = |line: usize, reason| RecordError::new(&name, line, FieldError::new("", reason)).into();
+            // A line that begins and ends within a block is short enough.
+            let first_end = block.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| known + at);
+            if first_end - line_start > MAX_LINE_BYTES {
+                return Err(refused(lines + 1, format!("the line is longer than {MAX_LINE_BYTES} bytes")));
+            }
+            if let Some(last_end) = block.iter().rposition(|byte| *byte == b'\n') {
+                line_start = known + last_end + 1;
+                lines += block.iter().filter(|byte| **byte == b'\n').count();
+            }
+            if lines > MAX_RECORDS || (lines == MAX_RECORDS && line_start < bytes.len()) {
+                return Err(refused(MAX_RECORDS + 1, format!("the file holds more than {MAX_RECORDS} records")));
+            }
+            if bytes.len() as u64 > MAX_RECORD_BYTES {
+                return Err(RecordError::whole(&name, format!("is larger than {MAX_RECORD_BYTES} bytes")).into());
+            }
+            if taken == 0 {
+                return Ok(Self { name, bytes });
+            }
+        }
+    }
+
+    /// Reads a document of at most [`MAX_DOCUMENT_BYTES`].
+    pub fn read_document(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let mut bytes = Vec::new();
+        let read = open_plain(path).and_then(|file| file.take(MAX_DOCUMENT_BYTES + 1).read_to_end(&mut bytes));
+        read.map_err(|source| unreadable(&name, source))?;
+        if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
+            return Err(RecordError::whole(&name, format!("is larger than {MAX_DOCUMENT_BYTES} bytes")).into());
         }
         Ok(Self { name, bytes })
     }
@@ -42,14 +80,34 @@ impl RecordFile {
 struct Unreadable {
     name: String,
     #[source]
-    source: std::io::Error,
+    source: io::Error,
+}
+
+fn unreadable(name: &str, source: io::Error) -> Failure {
+    Failure::failed(Unreadable { name: name.to_owned(), source })
 }
 
 /// Opens what the user named, which may be a link or a pipe of theirs, but not a folder.
-fn open_plain(path: &Path) -> std::io::Result<File> {
+fn open_plain(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
-        return Err(std::io::ErrorKind::IsADirectory.into());
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(file)
+}
+
+/// Opens what will be read twice: a regular file, or a link to one. A pipe or a device is refused without waiting for it.
+pub fn open_regular(path: &Path) -> Result<File, Failure> {
+    let name = path.display().to_string();
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = opened.map_err(|source| unreadable(&name, source))?;
+    let found = file.metadata().map_err(|source| unreadable(&name, source))?;
+    if found.is_dir() {
+        return Err(unreadable(&name, io::ErrorKind::IsADirectory.into()));
+    }
+    if !found.is_file() {
+        return Err(Failure::refused(format!("`{name}` is not a regular file, and it is read twice"))
+            .hint("write what comes out of a pipe into a file first"));
     }
     Ok(file)
 }
@@ -178,10 +236,7 @@ impl std::str::FromStr for EvidenceArgument {
 impl EvidenceArgument {
     /// Whether the file can be read: asked before anything is stored.
     pub fn check(&self, base: &Path) -> Result<(), Failure> {
-        let path = base.join(&self.path);
-        open_plain(&path)
-            .map(|_| ())
-            .map_err(|source| Failure::failed(Unreadable { name: path.display().to_string(), source }))
+        open_regular(&base.join(&self.path)).map(|_| ())
     }
 
     /// Stores the file.

@@ -33,19 +33,18 @@ pub fn run(program: &Path, questions: &QuestionSet, answers: &[Answer]) -> Resul
         _ => return Err(Failure::failed("no pipes to the judge")),
     };
     let lines = requests(questions, answers)?;
-    let (correct, status) = std::thread::scope(|scope| {
-        // A judge may answer only at the end, so writing must not wait for reading.
-        scope.spawn(move || {
-            let mut input = BufWriter::new(input);
-            // A judge that stops listening shows by the judgements that are missing.
-            let _ = input.write_all(&lines).and_then(|()| input.flush());
-        });
-        let correct = judgements(&mut LineReader::new(OUTPUT, BufReader::new(output)), answers.len());
-        if correct.is_err() {
-            let _ = child.kill();
-        }
-        (correct, ended(&mut child))
+    // A judge may answer only at the end, so writing must not wait for reading. Nobody waits for the writing either: a
+    // process that the judge left behind may hold the pipe and never read it.
+    std::thread::spawn(move || {
+        let mut input = BufWriter::new(input);
+        // A judge that stops listening shows by the judgements that are missing.
+        let _ = input.write_all(&lines).and_then(|()| input.flush());
     });
+    let correct = judgements(&mut LineReader::new(OUTPUT, BufReader::new(output)), answers.len());
+    if correct.is_err() {
+        let _ = child.kill();
+    }
+    let status = ended(&mut child);
     let (correct, status) = (correct?, status?);
     if !status.success() {
         return Err(named(format!("ended with {status}")));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use proofmark::ledger::{Draft, Ledger, role, scheme_of};
+use proofmark::ledger::{Draft, Ledger, MAX_RECORD_BYTES, role, scheme_of};
 use proofmark::object::{FieldError, Fields, Json, Sha256, parse};
 use proofmark::question::{Answers, Judgements, QuestionSet, QuestionSetId, Scheme, ScorerIdentity};
 use proofmark::receipt::{Basis, Body, LineName, ScorecardBody, Subject, Text};
@@ -228,6 +228,11 @@ impl<'a> RoundReader<'a> {
         if !self.questions.contains_key(path) {
             let file = RecordFile::read(path)?;
             let set = QuestionSet::parse(&file.name, file.bytes.as_slice())?;
+            // A batch may name any number of sets; what is held of them is bounded.
+            let held: usize = self.questions.values().map(|(_, piece)| piece.bytes.len()).sum();
+            if (held + file.bytes.len()) as u64 > MAX_RECORD_BYTES {
+                self.questions.clear();
+            }
             let piece = Piece::new(role::QUESTIONS, file.bytes, "application/jsonl", true);
             self.questions.insert(path.to_owned(), (set, Arc::new(piece)));
         }
@@ -328,7 +333,7 @@ struct CardSource {
 fn read_card(round: &RoundArguments, base: &Path) -> Result<Option<CardSource>, Failure> {
     let (name, json, file) = match (&round.card, &round.inline_card) {
         (Some(path), _) => {
-            let file = RecordFile::read(&base.join(path))?;
+            let file = RecordFile::read_document(&base.join(path))?;
             let json = parse(&file.bytes).map_err(|error| Failure::refused(format!("{}: {error}", file.name)))?;
             (file.name.clone(), json, Some(file))
         }
@@ -406,6 +411,10 @@ impl CheckedRound {
         }
         if let Some(program) = judge {
             let digests = put_file(ledger.store(), &program)?;
+            if !body.scorer.as_str().ends_with(&digests.blake3.to_string()) {
+                let program = program.display();
+                return Err(Failure::refused(format!("the judge `{program}` is no longer the file that judged")));
+            }
             evidence.push(intake::entry(role::JUDGE.parse()?, &digests, "application/octet-stream", true));
         }
         for argument in &more {

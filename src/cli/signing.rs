@@ -17,8 +17,9 @@ pub struct Hands {
 }
 
 impl Hands {
-    /// Finds both keys, and refuses a ledger that shrank or forked and a person who may not append, before anything is
-    /// written.
+    /// Finds both keys, and refuses a ledger whose checkpoint is not its log's and a person who may not append, before
+    /// anything is written. That the log shrank or forked shows under the writer's lock, when evidence may be stored
+    /// already, which is harmless: objects that no receipt names say nothing.
     pub fn ready(options: &KeyOptions, context: &Context, ledger: &Ledger) -> Result<Self, Failure> {
         let person = keys::signer(options, context)?;
         ledger.may_append(person.as_ref())?;
