@@ -1,0 +1,6 @@
+//! See `properties::checkpoint`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    properties::checkpoint(bytes);
+});
