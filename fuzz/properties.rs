@@ -216,10 +216,9 @@ pub fn predictions(bytes: &[u8]) {
             assert_eq!(swift.strict().read_strictly("p.jsonl", Line { number, bytes }).unwrap(), record);
         }
     }
-    let outcome = |mut reading: Reading| match reading.read("p.jsonl", bytes) {
-        Ok(input) => {
-            let input = input.clone();
-            Ok((input, reading.finish().map(|read| read.records()).map_err(|error| error.to_string())))
+    let outcome = |reading: Reading| match reading.read("p.jsonl", bytes) {
+        Ok(reading) => {
+            reading.finish().map(|read| (read.inputs().to_vec(), read.records())).map_err(|error| error.to_string())
         }
         Err(error) => {
             bounded(&error);
