@@ -1,4 +1,4 @@
-//! `proofmark compare`: two rounds side by side, refused where the evidence does not match.
+//! `proofmark compare`: two rounds, or two gate runs, side by side; refused where the evidence does not match.
 
 use std::path::PathBuf;
 
@@ -16,20 +16,22 @@ use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::{self, RecordFile};
 use super::keys::KeyOptions;
-use super::rounds;
 use super::signing::Hands;
+use super::{gates, rounds};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Without revisions, the newest round of the line is compared with the line's baseline or, where none is set, with the round
-before it. With one, that round is the base. REV is `@`, `main`, `main~1`, `#12` or an id prefix.
+before it. With one, that round is the base. Two gate receipts are compared where both asked the same subjects under the
+same profile. REV is `@`, `main`, `main~1`, `#12` or an id prefix.
 
-Exit codes: 0 not regressed, 3 regressed (or a must-pass question fails), 2 not comparable.
+Exit codes: 0 not regressed, 3 regressed (or a must-pass question fails, or a gate's verdict got worse), 2 not comparable.
 
 Examples:
   proofmark compare
   proofmark compare main~3 main --replies
+  proofmark compare '#7' '#9' --tolerance 0.01             two gate receipts
   proofmark compare --line nightly --tolerance 0.01 --record
   proofmark compare --cards before.json after.json --json")]
 pub struct Arguments {
@@ -74,6 +76,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let ledger = context.ledger()?;
     let snapshot = ledger.snapshot()?;
     let history = History::read(&snapshot)?;
+    let revisions = [arguments.base.as_deref(), arguments.current.as_deref()];
+    if let Some((base, current)) = gates::pair(revisions, &ledger, &snapshot)? {
+        let of_rounds = arguments.record || arguments.replies || arguments.questions.is_some();
+        if of_rounds || arguments.line.is_some() {
+            return Err(Failure::refused(
+                "--record, --replies, --questions and --line are for rounds, not for gate runs",
+            ));
+        }
+        return gates::compare(&ledger, &base, &current, tolerance, context);
+    }
     let (base, current) = pair(arguments, &ledger, &snapshot, &history)?;
     let looks = history.looks(current.body().card.question_set_id(), current.reference.index);
     let withheld = arguments.questions.as_deref().map(read_questions).transpose()?;

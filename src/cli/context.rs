@@ -15,6 +15,30 @@ use super::failure::{Exit, Failure};
 /// The folder's name.
 pub const LEDGER: &str = ".ledger";
 
+/// Whether the answer is a JSON document, and where it goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum JsonAnswer {
+    /// Text for people.
+    #[default]
+    No,
+    /// The document on stdout.
+    Stdout,
+    /// Text on stdout and the document in a file, where a command has a document to keep.
+    File(PathBuf),
+}
+
+impl JsonAnswer {
+    /// From the plain flag.
+    pub fn flag(set: bool) -> Self {
+        if set { Self::Stdout } else { Self::No }
+    }
+
+    /// From a path, `-` being stdout.
+    pub fn path(path: PathBuf) -> Self {
+        if path.as_os_str() == "-" { Self::Stdout } else { Self::File(path) }
+    }
+}
+
 /// What every command is given.
 pub struct Context {
     global: Global,
@@ -29,12 +53,20 @@ impl Context {
 
     /// Whether the answer is one JSON document.
     pub fn json(&self) -> bool {
-        self.global.json
+        self.global.json == JsonAnswer::Stdout
+    }
+
+    /// The file that the JSON document goes to, if one was named.
+    pub fn json_file(&self) -> Option<&Path> {
+        match &self.global.json {
+            JsonAnswer::File(path) => Some(path),
+            _ => None,
+        }
     }
 
     /// Whether progress is shown: only to a person.
     pub fn shows_progress(&self) -> bool {
-        !self.global.quiet && !self.global.json && io::stderr().is_terminal()
+        !self.global.quiet && !self.json() && io::stderr().is_terminal()
     }
 
     /// Writes text of the answer.

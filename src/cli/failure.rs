@@ -5,6 +5,9 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use proofmark::abstain::PolicyError;
+use proofmark::calibrate::{CalibrateError, ProfileError};
+use proofmark::gate::GateError;
 use proofmark::index::IndexError;
 use proofmark::ledger::LedgerError;
 use proofmark::object::RecordError;
@@ -265,7 +268,25 @@ macro_rules! refusals {
     };
 }
 
-refusals!(QuestionError, ReceiptError, ScoreError, ScorecardError, TrustError);
+refusals!(PolicyError, ProfileError, QuestionError, ReceiptError, ScoreError, ScorecardError, TrustError);
+
+impl From<CalibrateError> for Failure {
+    fn from(error: CalibrateError) -> Self {
+        match error {
+            CalibrateError::Record(error) => error.into(),
+            error => Self::refused(error),
+        }
+    }
+}
+
+impl From<GateError> for Failure {
+    fn from(error: GateError) -> Self {
+        match error {
+            GateError::Calibrate(error) => error.into(),
+            error => Self::refused(error),
+        }
+    }
+}
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {

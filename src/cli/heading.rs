@@ -5,7 +5,9 @@ use std::fmt::Write;
 use proofmark::index::{Entry, Index, Place};
 use proofmark::ledger::Ledger;
 use proofmark::object::ReceiptId;
-use proofmark::receipt::{Baseline, Body, Comparison, LineName, Moment, ReceiptRef, ScorecardBody, Subject, Text};
+use proofmark::receipt::{
+    Baseline, Body, Comparison, GateBody, LineName, Moment, ReceiptRef, ScorecardBody, Subject, Text,
+};
 use proofmark::trust::{KeyId, Statement};
 use serde::Serialize;
 
@@ -42,6 +44,8 @@ pub struct Summary<'a> {
     comparison: Option<&'a Comparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<&'a Baseline>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<&'a GateBody>,
 }
 
 impl<'a> Summary<'a> {
@@ -49,11 +53,12 @@ impl<'a> Summary<'a> {
     pub fn of(entry: &'a Entry) -> Self {
         let statement = entry.receipt.statement();
         let predicate = &statement.predicate;
-        let (mut scorecard, mut comparison, mut baseline) = (None, None, None);
+        let (mut scorecard, mut comparison, mut baseline, mut gate) = (None, None, None, None);
         match &predicate.body {
             Body::Scorecard(body) => scorecard = Some(body),
             Body::Comparison(body) => comparison = Some(body),
             Body::Baseline(body) => baseline = Some(body),
+            Body::Gate(body) => gate = Some(body),
             Body::Trust(_) => {}
         }
         Self {
@@ -70,6 +75,7 @@ impl<'a> Summary<'a> {
             scorecard,
             comparison,
             baseline,
+            gate,
         }
     }
 }
@@ -101,6 +107,10 @@ pub fn in_a_line(entry: &Entry) -> String {
         Body::Scorecard(body) => format!("quality {} n {}", body.card.quality(), body.card.n()),
         Body::Comparison(body) => format!("#{} to #{}: {}", body.base.index, body.current.index, outcome(body)),
         Body::Baseline(body) => format!("{} is compared with #{}", body.line, body.target.index),
+        Body::Gate(body) => {
+            let recommended = body.recommended.as_ref().map(|model| format!(" {model}")).unwrap_or_default();
+            format!("{}{recommended} under {}", body.verdict.name(), body.profile.name)
+        }
         Body::Trust(statement) => format!("version {}", statement.version()),
     };
     let note = predicate.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
@@ -125,6 +135,7 @@ pub fn heading(entry: &Entry, id: &str) -> String {
         Body::Baseline(body) => {
             field(&mut text, "Baseline", &format!("{} is compared with {}", body.line, reference(&body.target)));
         }
+        Body::Gate(body) => gate(&mut text, body),
         Body::Trust(statement) => trust(&mut text, statement),
     }
     for subject in &statement.subject {
@@ -156,6 +167,16 @@ fn comparison(text: &mut String, body: &Comparison) {
     for reason in &body.report.reasons {
         field(text, "Reason", reason);
     }
+}
+
+fn gate(text: &mut String, body: &GateBody) {
+    let GateBody { verdict, recommended, min_coverage, profile, candidates } = body;
+    let counts = format!("{} of {} candidates keep every gate", candidates.passed, candidates.total);
+    field(text, "Verdict", &format!("{} ({counts})", verdict.name()));
+    if let Some(model) = recommended {
+        field(text, "Candidate", model);
+    }
+    field(text, "Profile", &format!("{} {}, coverage floor {min_coverage}", profile.name, profile.blake3));
 }
 
 fn trust(text: &mut String, statement: &Statement) {

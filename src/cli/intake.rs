@@ -75,10 +75,13 @@ impl RecordFile {
     }
 }
 
+/// A file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read `{name}`")]
-struct Unreadable {
-    name: String,
+pub struct Unreadable {
+    /// What the user called it.
+    pub name: String,
+    /// The system's reason.
     #[source]
     source: io::Error,
 }
@@ -89,6 +92,11 @@ fn unreadable(name: &str, source: io::Error) -> Failure {
 
 /// Opens what the user named, which may be a link or a pipe of theirs, but not a folder.
 fn open_plain(path: &Path) -> io::Result<File> {
+    pub source: std::io::Error,
+}
+
+/// Opens what the user named, which may be a link or a pipe of theirs, but not a folder.
+pub fn open_plain(path: &Path) -> std::io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -215,7 +223,8 @@ pub struct EvidenceArgument {
 }
 
 /// Roles that the command gives itself.
-const RESERVED: [&str; 7] = ["questions", "answers", "question-leaves", "judgements", "judge", "card", "report"];
+const RESERVED: [&str; 9] =
+    ["questions", "answers", "question-leaves", "judgements", "judge", "card", "report", "predictions", "profile"];
 
 impl std::str::FromStr for EvidenceArgument {
     type Err = String;

@@ -3,6 +3,7 @@
 //! stdout is the answer and stderr everything else; exit codes are those of `docs/cli.md`.
 
 mod agent;
+mod abstain;
 mod append;
 mod baseline;
 mod compare;
@@ -12,6 +13,8 @@ mod context;
 mod demo;
 mod failure;
 mod heading;
+mod gate;
+mod gates;
 mod init;
 mod key;
 mod keyfile;
@@ -21,21 +24,26 @@ mod round;
 mod rounds;
 mod signing;
 mod keys;
+mod outfile;
 mod passphrase;
+mod policy;
+mod profile;
 mod progress;
 mod verify;
 mod questions;
 mod log;
 mod reindex;
 mod show;
+mod rules;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::builder::{BoolishValueParser, TypedValueParser};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
-use context::Context;
+use context::{Context, JsonAnswer};
 use failure::{Exit, Failure};
 
 /// A git-style ledger of evaluation receipts: signed, bound to their evidence, re-derivable offline.
@@ -68,8 +76,11 @@ pub struct Global {
     #[arg(long, global = true, env = "PROOFMARK_LEDGER", value_name = "DIR", help_heading = "Global options")]
     pub ledger: Option<PathBuf>,
     /// Answer with one JSON document on stdout
-    #[arg(long, global = true, help_heading = "Global options")]
-    pub json: bool,
+    #[arg(
+        long, global = true, action = ArgAction::SetTrue, help_heading = "Global options",
+        value_parser = BoolishValueParser::new().map(JsonAnswer::flag)
+    )]
+    pub json: JsonAnswer,
     /// No progress on stderr
     #[arg(long, short, global = true, help_heading = "Global options")]
     pub quiet: bool,
@@ -83,6 +94,14 @@ enum Subcommands {
     Baseline(baseline::Arguments),
     /// Compare two rounds; refused where their evidence does not match
     Compare(Box<compare::Arguments>),
+    /// Judge candidates by their predictions: GO, or BLOCKED for named reasons
+    Gate(Box<gate::Arguments>),
+    /// Show and check task profiles, which the gate judges by
+    Profile(profile::Arguments),
+    /// Show abstention policies; look profiles and policies over for rules that are none
+    Policy(policy::Arguments),
+    /// Hold replies against an abstention policy: suggestions, and abstentions with their reason
+    Abstain(Box<abstain::Arguments>),
     /// Identify, diff, show and seal question sets
     Questions(questions::Arguments),
     /// Check everything that the ledger claims, and report what does not hold
@@ -135,6 +154,10 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
         Subcommands::Append(arguments) => append::run(&arguments, context),
         Subcommands::Baseline(arguments) => baseline::run(&arguments, context),
         Subcommands::Compare(arguments) => compare::run(&arguments, context),
+        Subcommands::Gate(arguments) => gate::run(&arguments, context),
+        Subcommands::Profile(arguments) => profile::run(&arguments, context),
+        Subcommands::Policy(arguments) => policy::run(&arguments, context),
+        Subcommands::Abstain(arguments) => abstain::run(&arguments, context),
         Subcommands::Questions(arguments) => questions::run(&arguments, context),
         Subcommands::Init(arguments) => init::run(&arguments, context),
         Subcommands::Key(arguments) => key::run(&arguments, context),

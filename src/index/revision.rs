@@ -124,7 +124,7 @@ impl Entry {
         match &self.receipt.statement().predicate.body {
             Body::Scorecard(body) => Some(&body.line),
             Body::Baseline(body) => Some(&body.line),
-            Body::Trust(_) | Body::Comparison(_) => None,
+            Body::Trust(_) | Body::Comparison(_) | Body::Gate(_) => None,
         }
     }
 

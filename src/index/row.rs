@@ -49,7 +49,7 @@ impl Columns {
         let line = match &predicate.body {
             Body::Scorecard(body) => Some(body.line.to_string()),
             Body::Baseline(body) => Some(body.line.to_string()),
-            Body::Trust(_) | Body::Comparison(_) => None,
+            Body::Trust(_) | Body::Comparison(_) | Body::Gate(_) => None,
         };
         let card = match &predicate.body {
             Body::Scorecard(body) => Some(Card {
@@ -62,7 +62,7 @@ impl Columns {
                 grounded_fraction: body.card.grounded_fraction(),
                 n: body.card.n() as i64,
             }),
-            Body::Trust(_) | Body::Comparison(_) | Body::Baseline(_) => None,
+            Body::Trust(_) | Body::Comparison(_) | Body::Baseline(_) | Body::Gate(_) => None,
         };
         Self {
             id: receipt.id().to_string(),
@@ -190,7 +190,7 @@ impl<'c> Inserter<'c> {
             Body::Baseline(body) => {
                 self.baselines.execute((index, body.line.as_str(), body.target.index as i64)).map(|_| ())
             }
-            Body::Trust(_) | Body::Scorecard(_) => Ok(()),
+            Body::Trust(_) | Body::Scorecard(_) | Body::Gate(_) => Ok(()),
         }
     }
 }
@@ -265,6 +265,6 @@ fn is_trust(connection: &Connection, index: u64) -> Result<bool, rusqlite::Error
 fn statement_in(receipt: &Receipt) -> Option<&trust::Statement> {
     match &receipt.statement().predicate.body {
         Body::Trust(statement) => Some(statement),
-        Body::Scorecard(_) | Body::Comparison(_) | Body::Baseline(_) => None,
+        Body::Scorecard(_) | Body::Comparison(_) | Body::Baseline(_) | Body::Gate(_) => None,
     }
 }

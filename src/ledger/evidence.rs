@@ -24,8 +24,12 @@ pub mod role {
     pub const JUDGE: &str = "judge";
     /// A scorecard as handed in.
     pub const CARD: &str = "card";
-    /// The full document of a comparison.
+    /// The full document of a comparison or of a gate run.
     pub const REPORT: &str = "report";
+    /// Prediction records of a gate run, as handed in: one object a file.
+    pub const PREDICTIONS: &str = "predictions";
+    /// The task profile of a gate run, canonical.
+    pub const PROFILE: &str = "profile";
 }
 
 /// Why evidence of a round cannot be used.

@@ -10,6 +10,7 @@ mod comparing;
 mod config;
 mod evidence;
 mod fork;
+mod gating;
 mod genesis;
 mod history;
 mod log;
@@ -22,6 +23,7 @@ pub use comparing::{ComparedRounds, NumberedRound, compare_rounds};
 pub use config::{Config, Defaults, FORMAT};
 pub use evidence::{MAX_RECORD_BYTES, RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
 pub use fork::{ForkEvidence, ForkKind};
+pub use gating::{GateEvidenceError, GateRun, compare_gates, replay_gate};
 pub use genesis::{Genesis, default_origin};
 pub use history::{History, Round};
 pub use log::LogIdentity;
@@ -160,6 +162,15 @@ pub enum LedgerError {
         round: String,
         /// Its receipt.
         receipt: ReceiptId,
+    },
+    /// The evidence of a gate run cannot be used.
+    #[error("the evidence of gate receipt {index} cannot be used")]
+    GateEvidence {
+        /// The receipt's index.
+        index: u64,
+        /// Why.
+        #[source]
+        source: Box<GateEvidenceError>,
     },
     /// Two rounds and their evidence do not go together.
     #[error("the rounds cannot be put side by side")]

@@ -11,8 +11,8 @@ mod statement;
 pub use envelope::{MAX_RECEIPT_BYTES, PAYLOAD_TYPE, Receipt, pre_authentication_encoding};
 pub use moment::Moment;
 pub use predicate::{
-    Baseline, Basis, Body, Comparison, Evidence, EvidenceError, Kind, LineName, Predicate, ReceiptRef, Role,
-    ScorecardBody, Text, Tool, sorted_evidence,
+    Baseline, Basis, Body, CandidateCounts, Comparison, Evidence, EvidenceError, GateBody, Kind, LineName, Predicate,
+    ReceiptRef, Role, ScorecardBody, Text, Tool, sorted_evidence,
 };
 pub use statement::{STATEMENT_TYPE, Statement, Subject, SubjectDigest};
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Moment, ReceiptError};
+use crate::gate::{ProfileName, Report, Verdict};
 use crate::object::{MAX_SAFE_INTEGER, ObjectId, ReceiptId, Sha256};
 use crate::question::{QuestionSetId, ScorerIdentity};
 use crate::scorecard::{RegressionReport, Scorecard, Tolerance};
@@ -242,6 +243,59 @@ pub struct Baseline {
     pub target: ReceiptRef,
 }
 
+/// A gate run. The whole report is evidence: thousands of candidates would not fit into a receipt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateBody {
+    /// GO or BLOCKED.
+    pub verdict: Verdict,
+    /// The candidate that may be released; none where the verdict is BLOCKED.
+    pub recommended: Option<String>,
+    /// The coverage floor that thresholds had to clear, 0 to 1.
+    pub min_coverage: f64,
+    /// The task profile.
+    pub profile: ProfileName,
+    /// The candidates, counted.
+    pub candidates: CandidateCounts,
+}
+
+/// How many candidates a gate run had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CandidateCounts {
+    /// All of them.
+    pub total: u64,
+    /// Those that keep every gate.
+    pub passed: u64,
+}
+
+impl GateBody {
+    /// What a receipt says of a report.
+    pub fn of(report: &Report) -> Self {
+        let passed = report.candidates.iter().filter(|candidate| candidate.passed).count();
+        Self {
+            verdict: report.verdict,
+            recommended: report.recommended.clone(),
+            min_coverage: report.min_coverage,
+            profile: report.profile.clone(),
+            candidates: CandidateCounts { total: report.candidates.len() as u64, passed: passed as u64 },
+        }
+    }
+
+    fn hold_together(&self) -> Result<(), ReceiptError> {
+        if !(0.0..=1.0).contains(&self.min_coverage) {
+            return Err(text_error("a coverage floor", "from 0 to 1", &self.min_coverage.to_string()));
+        }
+        let CandidateCounts { total, passed } = self.candidates;
+        let go = self.verdict == Verdict::Go;
+        if go != (passed > 0) || go != self.recommended.is_some() || passed > total {
+            let rule = "GO if and only if a candidate passed, which is then recommended";
+            return Err(text_error("a gate's verdict", rule, self.verdict.name()));
+        }
+        Ok(())
+    }
+}
+
 /// What a receipt says, by kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
@@ -253,6 +307,8 @@ pub enum Body {
     Comparison(Comparison),
     /// The round to compare with.
     Baseline(Baseline),
+    /// A gate run.
+    Gate(GateBody),
 }
 
 /// The kinds of receipts that this version knows.
@@ -266,11 +322,13 @@ pub enum Kind {
     Comparison,
     /// See [`Body::Baseline`].
     Baseline,
+    /// See [`Body::Gate`].
+    Gate,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Trust, Self::Scorecard, Self::Comparison, Self::Baseline];
+    pub const ALL: [Self; 5] = [Self::Trust, Self::Scorecard, Self::Comparison, Self::Baseline, Self::Gate];
 
     /// The kind's name, as in `scorecard`.
     pub fn as_str(self) -> &'static str {
@@ -279,6 +337,7 @@ impl Kind {
             Self::Scorecard => "scorecard",
             Self::Comparison => "comparison",
             Self::Baseline => "baseline",
+            Self::Gate => "gate",
         }
     }
 
@@ -324,6 +383,7 @@ impl Predicate {
             Body::Scorecard(_) => Kind::Scorecard,
             Body::Comparison(_) => Kind::Comparison,
             Body::Baseline(_) => Kind::Baseline,
+            Body::Gate(_) => Kind::Gate,
         }
     }
 
@@ -334,6 +394,7 @@ impl Predicate {
         let counts: Vec<u64> = match &self.body {
             Body::Comparison(body) => counts.chain([body.base.index, body.current.index]).collect(),
             Body::Baseline(body) => counts.chain([body.target.index]).collect(),
+            Body::Gate(body) => counts.chain([body.candidates.total]).collect(),
             Body::Trust(_) | Body::Scorecard(_) => counts.collect(),
         };
         if let Some(count) = counts.into_iter().find(|count| i128::from(*count) > MAX_SAFE_INTEGER) {
@@ -349,6 +410,7 @@ impl Predicate {
         match &self.body {
             Body::Scorecard(body) => body.hold_together(),
             Body::Comparison(body) => body.hold_together(),
+            Body::Gate(body) => body.hold_together(),
             Body::Trust(_) | Body::Baseline(_) => Ok(()),
         }
     }
@@ -388,6 +450,7 @@ impl Serialize for Predicate {
             Body::Scorecard(body) => self.written(body).serialize(serializer),
             Body::Comparison(body) => self.written(body).serialize(serializer),
             Body::Baseline(body) => self.written(body).serialize(serializer),
+            Body::Gate(body) => self.written(body).serialize(serializer),
         }
     }
 }

@@ -121,6 +121,7 @@ fn predicate_of(kind: Kind, text: &str) -> Result<Predicate, serde_json::Error> 
         Kind::Scorecard => serde_json::from_str::<Written<_>>(text)?.read(Body::Scorecard),
         Kind::Comparison => serde_json::from_str::<Written<_>>(text)?.read(Body::Comparison),
         Kind::Baseline => serde_json::from_str::<Written<_>>(text)?.read(Body::Baseline),
+        Kind::Gate => serde_json::from_str::<Written<_>>(text)?.read(Body::Gate),
     })
 }
 

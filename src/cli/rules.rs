@@ -1,0 +1,70 @@
+//! Task profiles and abstention policies, found by name, by file, or by digest in the ledger.
+
+use std::io::Read;
+use std::path::Path;
+
+use proofmark::abstain::{self, Policy};
+use proofmark::calibrate::{self, Profile};
+use proofmark::object::ObjectId;
+use proofmark::store::{StoreError, open_object};
+
+use super::context::Context;
+use super::failure::Failure;
+use super::intake::RecordFile;
+
+/// The largest profile that is looked up in a ledger (64 MiB: a manifest names every subject).
+const MAX_RULES_BYTES: u64 = 64 << 20;
+
+/// Finds a profile.
+pub fn profile(name: &str, context: &Context) -> Result<Profile, Failure> {
+    if calibrate::BUILT_IN.iter().any(|(known, _)| *known == name) {
+        return Ok(Profile::built_in(name)?);
+    }
+    let known = calibrate::BUILT_IN.map(|(name, _)| name).join(", ");
+    let found = found(name, "profile", &known, context)?;
+    Profile::parse(&found.bytes).map_err(|error| in_file(&found.name, error))
+}
+
+/// Finds a policy.
+pub fn policy(name: &str, context: &Context) -> Result<Policy, Failure> {
+    if abstain::BUILT_IN.iter().any(|(known, _)| *known == name) {
+        return Ok(Policy::built_in(name)?);
+    }
+    let known = abstain::BUILT_IN.map(|(name, _)| name).join(", ");
+    let found = found(name, "policy", &known, context)?;
+    Policy::parse(&found.bytes).map_err(|error| in_file(&found.name, error))
+}
+
+/// A refusal that names its file.
+pub fn in_file(name: &str, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
+    Failure::refused(RulesRefused { name: name.to_owned(), source: error.into() })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("`{name}` cannot be used")]
+struct RulesRefused {
+    name: String,
+    #[source]
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+fn found(name: &str, what: &str, known: &str, context: &Context) -> Result<RecordFile, Failure> {
+    let path = Path::new(name);
+    if path.exists() {
+        return RecordFile::read(path);
+    }
+    let unknown = || {
+        Failure::refused(format!("there is no {what} `{name}`"))
+            .hint(format!("built in: {known}; a file, or the digest of one that the ledger holds, will do"))
+    };
+    let id: ObjectId = name.parse().map_err(|_| unknown())?;
+    let ledger = context.ledger()?;
+    // Its size is not known, so the digest is checked here.
+    let Some(content) = open_object(ledger.store(), &id, MAX_RULES_BYTES)? else { return Err(unknown()) };
+    let mut bytes = Vec::new();
+    content.take(MAX_RULES_BYTES).read_to_end(&mut bytes)?;
+    if ObjectId::of(&bytes) != id {
+        return Err(StoreError::Damaged { name: id.to_string() }.into());
+    }
+    Ok(RecordFile { name: name.to_owned(), bytes })
+}
