@@ -58,10 +58,14 @@ fn text(comparison: &GateComparison) -> String {
         text.push_str(&format!("{side:8} {}  {receipt}  {}{recommended}\n", run.name, run.verdict.name()));
     }
     comparison.candidates.iter().for_each(|candidate| text.push_str(&candidate_text(candidate)));
+    // Candidates without a counterpart are no reason to refuse; they are only not compared.
     for (what, models) in [("only in base", &comparison.only_base), ("only in current", &comparison.only_current)] {
         for model in models.iter().filter(|_| comparison.comparable) {
             text.push_str(&format!("{what}: {}\n", one_line(model)));
         }
+    }
+    if !comparison.candidates.is_empty() {
+        text.push('\n');
     }
     text.push_str(match (comparison.comparable, comparison.regressed) {
         (false, _) => "not comparable\n",
@@ -91,7 +95,6 @@ fn candidate_text(candidate: &CandidateComparison) -> String {
         text.push_str(&format!("  {:12}{precision:>18}{recall:>18}{f1:>18}{:>14}\n", "class", "support"));
     }
     candidate.classes.iter().for_each(|class| text.push_str(&class_text(class)));
-    text.push('\n');
     text
 }
 
