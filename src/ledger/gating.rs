@@ -9,7 +9,7 @@ use crate::gate::{GateComparison, GateError, Report, Side, SubjectChanges, evalu
 use crate::object::CanonicalError;
 use crate::receipt::{Body, Evidence, GateBody, Predicate, Receipt};
 use crate::scorecard::Tolerance;
-use crate::store::{Store, StoreError, open_object, read_object};
+use crate::store::{ObjectState, Store, StoreError, object_state, open_object, read_object};
 
 /// Why the evidence of a gate run cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -85,16 +85,33 @@ fn read_predictions(store: &dyn Store, predicate: &Predicate) -> Result<Predicti
     for evidence in predicate.evidence_of(role) {
         let content = open(store, evidence, role)?;
         let name = format!("{role} {}", evidence.blake3.short());
-        reading = reading.read(&name, content).map_err(GateEvidenceError::Predictions)?;
+        // Damage comes first: what a damaged object says is nobody's word.
+        reading = match reading.read(&name, content) {
+            Ok(reading) => reading,
+            Err(error) => return Err(damaged(store, evidence)?.unwrap_or(GateEvidenceError::Predictions(error))),
+        };
     }
     let predictions = reading.finish().map_err(GateEvidenceError::Predictions)?;
     for (read, named) in predictions.inputs().iter().zip(predicate.evidence_of(role)) {
-        if read.blake3 != named.blake3 {
+        if (read.blake3, read.size) != (named.blake3, named.size) {
             let source = StoreError::Damaged { name: named.blake3.to_string() };
             return Err(GateEvidenceError::Store { role, source });
         }
     }
     Ok(predictions)
+}
+
+fn damaged(store: &dyn Store, evidence: &Evidence) -> Result<Option<GateEvidenceError>, GateEvidenceError> {
+    let role = role::PREDICTIONS;
+    let state = object_state(store, &evidence.blake3, evidence.size);
+    Ok(match state.map_err(|source| GateEvidenceError::Store { role, source })? {
+        ObjectState::Intact => None,
+        ObjectState::Absent => Some(GateEvidenceError::Missing { role }),
+        ObjectState::Damaged => {
+            let source = StoreError::Damaged { name: evidence.blake3.to_string() };
+            Some(GateEvidenceError::Store { role, source })
+        }
+    })
 }
 
 fn open(store: &dyn Store, evidence: &Evidence, role: &'static str) -> Result<Box<dyn Read + Send>, GateEvidenceError> {

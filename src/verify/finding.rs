@@ -205,6 +205,12 @@ codes! {
     ComparisonDiffers "comparison-differs" Replay "run `proofmark compare` on the two rounds and use its answer";
     /// The full report of a comparison contradicts its receipt.
     ReportDiffers "report-differs" Replay "run `proofmark compare --json` on the two rounds and use its answer";
+    /// A gate run whose evidence gives no report.
+    GateUnreadable "gate-unreadable" Replay "count the verdict as BLOCKED, and ask the appender for predictions and profile";
+    /// A gate run that does not follow from its predictions.
+    GateDiffers "gate-differs" Replay "use the recomputed verdict, and ask who signed the other";
+    /// The report of a gate run is not the one that follows from its predictions.
+    GateReportDiffers "gate-report-differs" Replay "run `proofmark gate` on the predictions and use its report";
 
     /// An asserted card in a ledger that counts only recomputed ones.
     AssertedCard "asserted-card" Policy "append the round again from its evidence";

@@ -95,7 +95,7 @@ impl<'a> Receipts<'a> {
 
     fn check_references(&self, index: u64, receipt: &Receipt, docket: &mut Docket) {
         let rounds: Vec<(&str, ReceiptRef, Option<&LineName>)> = match &receipt.statement().predicate.body {
-            Body::Trust(_) | Body::Scorecard(_) => return,
+            Body::Trust(_) | Body::Scorecard(_) | Body::Gate(_) => return,
             Body::Comparison(body) => vec![("base", body.base, None), ("current", body.current, None)],
             Body::Baseline(body) => vec![("target", body.target, Some(&body.line))],
         };

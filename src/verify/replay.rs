@@ -6,10 +6,12 @@ use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::survey::{Content, content};
 use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
-use crate::ledger::{RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
+use crate::ledger::{GateEvidenceError, RoundEvidence, RoundEvidenceError, held_bytes, replay_gate, role, scheme_of};
 use crate::merkle::{Bundle, TileName};
-use crate::object::{Json, encode_json, parse};
-use crate::receipt::{Basis, Body, Comparison, Predicate, Receipt, ReceiptRef, ScorecardBody};
+use crate::object::{Json, ObjectId, encode_json, parse};
+use crate::receipt::{
+    Basis, Body, CandidateCounts, Comparison, GateBody, Predicate, Receipt, ReceiptRef, ScorecardBody,
+};
 use crate::score::Scorer;
 use crate::scorecard::{Scorecard, Tolerance, detect_regression};
 use crate::store::{Store, StoreError};
@@ -62,6 +64,7 @@ impl Replayer<'_> {
         match &receipt.statement().predicate.body {
             Body::Scorecard(body) => case.scorecard(body)?,
             Body::Comparison(body) => case.comparison(body)?,
+            Body::Gate(body) => case.gate(body)?,
             Body::Trust(_) | Body::Baseline(_) => {}
         }
         Ok(case.outcome)
@@ -337,6 +340,41 @@ impl Case<'_> {
         Ok(())
     }
 
+    /// A gate run: the report is computed again from predictions, profile and coverage floor.
+    fn gate(&mut self, body: &GateBody) -> Result<(), VerifyError> {
+        self.count("gates");
+        let report = match replay_gate(self.replayer.store, self.predicate(), body) {
+            Ok(report) => report,
+            Err(error) => return self.no_report(error),
+        };
+        let stated = GateBody::of(&report);
+        if stated != *body {
+            self.find(Code::GateDiffers, gate_text(&stated), gate_text(body));
+        }
+        let reports: Vec<_> = self.predicate().evidence_of(role::REPORT).map(|report| report.blake3).collect();
+        match report.encode() {
+            Ok(bytes) if reports == [ObjectId::of(&bytes)] => {}
+            Ok(bytes) => {
+                let found: Vec<_> = reports.iter().map(|report| format!("BLAKE3 {report}")).collect();
+                let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+                self.find(Code::GateReportDiffers, format!("`report`: BLAKE3 {}", ObjectId::of(&bytes)), found);
+            }
+            Err(error) => self.find(Code::GateUnreadable, "a report that can be written", chain(&error)),
+        }
+        Ok(())
+    }
+
+    fn no_report(&mut self, error: GateEvidenceError) -> Result<(), VerifyError> {
+        match error {
+            GateEvidenceError::Store { source: source @ StoreError::Io { .. }, .. } => {
+                return Err(VerifyError::Store(source));
+            }
+            GateEvidenceError::Store { .. } | GateEvidenceError::Missing { .. } => self.outcome.impossible = true,
+            other => self.find(Code::GateUnreadable, "evidence from which the report follows", chain(&other)),
+        }
+        Ok(())
+    }
+
     fn expect_member(&mut self, document: &Json, path: &[&str], wanted: Option<String>) {
         let found = path.iter().try_fold(document, |value, name| member(value, name));
         let found = found.and_then(canonical_text);
@@ -346,6 +384,18 @@ impl Case<'_> {
             self.find(Code::ReportDiffers, format!("`report`: {name} = {}", text(wanted)), text(found));
         }
     }
+}
+
+fn gate_text(body: &GateBody) -> String {
+    let GateBody { verdict, recommended, min_coverage, profile, candidates } = body;
+    let recommended = recommended.as_deref().unwrap_or("none");
+    let CandidateCounts { total, passed } = candidates;
+    format!(
+        "{}, recommended {recommended}, {passed} of {total} candidates passed, coverage floor {min_coverage}, profile {} {}",
+        verdict.name(),
+        profile.name,
+        profile.blake3
+    )
 }
 
 fn member<'a>(value: &'a Json, name: &str) -> Option<&'a Json> {

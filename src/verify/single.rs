@@ -56,7 +56,7 @@ fn rests_on(receipt: &Receipt) -> Vec<u64> {
     let predicate = &receipt.statement().predicate;
     let mut indexes: Vec<u64> = predicate.trust.iter().map(|reference| reference.index).collect();
     match &predicate.body {
-        Body::Trust(_) | Body::Scorecard(_) => {}
+        Body::Trust(_) | Body::Scorecard(_) | Body::Gate(_) => {}
         Body::Comparison(body) => indexes.extend([body.base.index, body.current.index]),
         Body::Baseline(body) => indexes.push(body.target.index),
     }

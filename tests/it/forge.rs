@@ -1,13 +1,15 @@
 //! Ledgers built entry by entry, honest or forged: every receipt is what the test says, signed by whom the test says.
 
+use proofmark::calibrate::{Profile, Reading};
 use proofmark::compare;
+use proofmark::gate;
 use proofmark::ledger::role;
 use proofmark::merkle::{BundleWriter, Checkpoint, Frontier, MerkleError, TileName, VerifierKey, leaf_hash};
 use proofmark::object::{ReceiptId, Sha256, encode};
 use proofmark::question::{Answers, QuestionSet, Scheme};
 use proofmark::receipt::{
-    Baseline, Basis, Body, Comparison, Evidence, Predicate, Receipt, ReceiptRef, ScorecardBody, Statement, Subject,
-    sorted_evidence,
+    Baseline, Basis, Body, Comparison, Evidence, GateBody, Predicate, Receipt, ReceiptRef, ScorecardBody, Statement,
+    Subject, sorted_evidence,
 };
 use proofmark::score::Scorer;
 use proofmark::scorecard::{DEFAULT_TOLERANCE, Scorecard, detect_regression, judge_round};
@@ -174,6 +176,20 @@ impl Forge {
         let (body, document) = self.compared(base, current);
         let evidence = vec![self.evidence(role::REPORT, encode(&document).unwrap())];
         self.add(Body::Comparison(body), evidence)
+    }
+
+    /// An honest gate run's body and evidence (predictions, profile, report), to be spoilt.
+    pub fn gated(&self) -> (GateBody, Vec<Evidence>) {
+        let predictions = include_str!("../../fixtures/gate/go.jsonl");
+        let profile = Profile::built_in("bristol/v1").unwrap();
+        let read = Reading::new(&profile).read("go.jsonl", predictions.as_bytes()).unwrap();
+        let report = gate::evaluate(&read.finish().unwrap(), None).unwrap();
+        let evidence = vec![
+            self.evidence(role::PREDICTIONS, predictions),
+            self.evidence(role::PROFILE, profile.canonical()),
+            self.evidence(role::REPORT, report.encode().unwrap()),
+        ];
+        (GateBody::of(&report), evidence)
     }
 
     pub fn baseline(&mut self, target: ReceiptRef) -> ReceiptRef {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use proofmark::abstain::Policy;
+use proofmark::calibrate::Profile;
 use proofmark::compare::{Comparison, Evidence, PairedQuestion, QuestionChanges, Questions, Round, Sides};
+use proofmark::gate;
 use proofmark::ledger::{Ledger, LedgerError, Ratchet};
 use proofmark::object::{encode, parse};
 use proofmark::question::{Answer, Judgement, Question};
@@ -67,7 +70,7 @@ pub fn check(document: &Value) {
     assert!(found.is_empty(), "{name}: {found:#?}\n{document:#}");
 }
 
-fn check_as(name: &str, document: &Value) {
+pub fn check_as(name: &str, document: &Value) {
     let found = faults(&json(&folder().join(format!("{name}.json"))), document);
     assert!(found.is_empty(), "{name}: {found:#?}\n{document:#}");
 }
@@ -83,6 +86,9 @@ fn read(name: &str, bytes: &[u8]) -> Option<Result<(), String>> {
         "answer.v1" => Answer::parse(&record()).map(drop).map_err(|error| said(&error)),
         "judgement.v1" => Judgement::parse(&record()).map(drop).map_err(|error| said(&error)),
         "card.v1" => Scorecard::from_json(&record()).map(drop).map_err(|error| said(&error)),
+        "profile.v1" => Profile::parse(bytes).map(drop).map_err(|error| said(&error)),
+        "policy.v1" => Policy::parse(bytes).map(drop).map_err(|error| said(&error)),
+        "gate.v1" => gate::Report::parse(&canonical()).map(drop).map_err(|error| said(&error)),
         "config.v1" => open_with(bytes).map_err(|error| said(&error)),
         _ if name.starts_with("statement-") => Statement::parse(&canonical()).map(drop).map_err(|error| said(&error)),
         _ => return None,
@@ -189,6 +195,7 @@ fn definitions_of_one_name_are_the_same_everywhere() {
 #[test]
 fn receipts_of_every_kind_validate() {
     let worked = worked::ledger();
+    worked.append_gate();
     let mut kinds = Vec::new();
     for receipt in worked.receipts() {
         let kind = receipt.statement().predicate.kind();

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use proofmark::gate::Verdict;
 use proofmark::ledger::role;
 use proofmark::merkle::{Checkpoint, TreeHead};
 use proofmark::object::{ObjectId, Sha256, encode};
 use proofmark::question::{Judgements, QuestionSet, Scheme};
-use proofmark::receipt::{Basis, Body, Comparison, Evidence, Receipt, ReceiptRef, ScorecardBody};
+use proofmark::receipt::{Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody};
 use proofmark::scorecard::Scorecard;
 use proofmark::store::{Directory, Memory, Store};
 use proofmark::trust::{self, KeyRecord, LogKey, Person, Role, Rules, SecretKey, Signer, Standing, Thresholds};
@@ -140,6 +141,7 @@ fn every_code_is_reached_and_by_its_own_damage_only() {
     evidence(&mut reached);
     rounds(&mut reached);
     comparisons(&mut reached);
+    gates(&mut reached);
     let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
     let missed: Vec<_> = all.difference(&reached.0).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
@@ -300,6 +302,52 @@ fn evidence(reached: &mut Reached) {
     reached.round("a false SHA-256", |_, _, evidence| evidence[1].sha256 = Sha256::of(b"x"), &[C::EvidenceSha256]);
     reached.round("a false size", |_, _, evidence| evidence[1].size += 1, &[C::EvidenceDamaged]);
     reached.round("another size", |_, _, evidence| evidence[0].size += 1, &[C::EvidenceContradiction]);
+}
+
+/// Gate runs signed by the right key, saying what does not follow.
+fn gates(reached: &mut Reached) {
+    use Code as C;
+    let mut forge = Forge::new();
+    let (body, evidence) = forge.gated();
+    forge.add(Body::Gate(body), evidence);
+    let report = audit(&forge.write(), &REPLAY);
+    assert_eq!((status(&report, Axis::Replay), report.is_clean()), (Status::Pass, true), "{report:?}");
+    type Spoil = fn(&Forge, &mut GateBody, &mut Vec<Evidence>);
+    let cases: [(&str, Spoil, &[C]); 11] = [
+        ("a kinder verdict", |_, body, _| body.verdict = Verdict::Blocked, &[C::GateDiffers]),
+        ("another candidate", |_, body, _| body.recommended = None, &[C::GateDiffers]),
+        ("more candidates", |_, body, _| body.candidates.passed += 1, &[C::GateDiffers]),
+        ("another name", |_, body, _| body.profile.name.push('!'), &[C::GateDiffers]),
+        ("another floor", |_, body, _| body.min_coverage = 0.51, &[C::GateReportDiffers]),
+        ("no floor", |_, body, _| body.min_coverage = 1.5, &[C::GateUnreadable]),
+        ("another report", |forge, _, list| list[2] = forge.evidence(role::REPORT, "{}"), &[C::GateReportDiffers]),
+        ("no report", |_, _, list| drop(list.pop()), &[C::GateReportDiffers]),
+        ("no profile", |_, _, list| drop(list.remove(1)), &[C::GateUnreadable]),
+        ("predictions elsewhere", |_, _, list| list[0].held = false, &[C::GateUnreadable]),
+        (
+            "predictions that are none",
+            |forge, _, list| list[0] = forge.evidence(role::PREDICTIONS, "{}\n"),
+            &[C::GateUnreadable],
+        ),
+    ];
+    for (what, spoil, expected) in cases {
+        reached.receipts(
+            what,
+            |forge| {
+                let (mut body, mut evidence) = forge.gated();
+                spoil(forge, &mut body, &mut evidence);
+                forge.add(Body::Gate(body), evidence);
+            },
+            expected,
+        );
+    }
+    for change in [|bytes: &mut Vec<u8>| bytes[0] ^= 1, |bytes: &mut Vec<u8>| bytes.push(b' '), Vec::clear] {
+        let store = forge.write();
+        let kept = object(include_bytes!("../../fixtures/gate/go.jsonl"));
+        let kept = store.files().into_keys().find(|file| file.to_string().starts_with(&kept)).unwrap();
+        overwrite(&store, &kept.to_string(), change);
+        reached.expect("damaged predictions", &store, &REPLAY, &[C::EvidenceDamaged]);
+    }
 }
 
 fn with_quality(card: &Scorecard, quality: f64) -> Scorecard {

@@ -1,11 +1,15 @@
 //! The small ledger that `docs/format.md` works through byte by byte: two questions, two rounds, their comparison and a
 //! baseline, made with the keys of `keys.rs`.
 
+use proofmark::calibrate::{Profile, Reading};
 use proofmark::compare::{Comparison as Compared, Evidence as ComparedEvidence, Round};
+use proofmark::gate;
 use proofmark::ledger::{Draft, Ledger, LogSigner, Ratchet};
 use proofmark::object::{Sha256, encode};
 use proofmark::question::{Answers, QuestionSet, Scheme};
-use proofmark::receipt::{Baseline, Basis, Body, Comparison, Evidence, Receipt, ReceiptRef, ScorecardBody, Subject};
+use proofmark::receipt::{
+    Baseline, Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody, Subject,
+};
 use proofmark::score::Scorer;
 use proofmark::scorecard::{DEFAULT_TOLERANCE, Judged, Scorecard, detect_regression, evaluate};
 use proofmark::store::{Memory, put_slice};
@@ -109,6 +113,21 @@ impl Worked {
         let mut draft = draft(vec![subject], evidence, Body::Scorecard(body));
         draft.note = (round == 0).then(|| "first round".parse().unwrap());
         draft
+    }
+
+    /// Appends a gate run, which `docs/format.md` does not work through.
+    pub fn append_gate(&self) -> ReceiptRef {
+        let predictions = include_str!("../../fixtures/gate/blocked.jsonl");
+        let profile = Profile::built_in("bristol/v1").unwrap();
+        let read = Reading::new(&profile).read("blocked.jsonl", predictions.as_bytes()).unwrap();
+        let report = gate::evaluate(&read.finish().unwrap(), None).unwrap();
+        let evidence = vec![
+            self.hold("predictions", "application/jsonl", predictions.as_bytes()),
+            self.hold("profile", "application/json", profile.canonical()),
+            self.hold("report", "application/json", &report.encode().unwrap()),
+        ];
+        let subject = Subject::new("model".parse().unwrap(), Sha256::of(b"model"));
+        self.append(draft(vec![subject], evidence, Body::Gate(GateBody::of(&report))))
     }
 
     fn comparison(&self, base: ReceiptRef, current: ReceiptRef) -> Draft {

@@ -2,15 +2,19 @@
 
 pub mod sandbox;
 
+mod abstain;
 mod append;
 mod cat;
 mod compare;
 mod completion;
+mod gate;
 mod init;
 mod key;
 mod keyring;
 mod lm_eval;
 mod log;
+mod policy;
+mod profile;
 mod questions;
 mod reindex;
 mod show;
