@@ -83,7 +83,7 @@ pub struct Unreadable {
     pub name: String,
     /// The system's reason.
     #[source]
-    source: io::Error,
+    pub source: io::Error,
 }
 
 fn unreadable(name: &str, source: io::Error) -> Failure {
@@ -91,12 +91,7 @@ fn unreadable(name: &str, source: io::Error) -> Failure {
 }
 
 /// Opens what the user named, which may be a link or a pipe of theirs, but not a folder.
-fn open_plain(path: &Path) -> io::Result<File> {
-    pub source: std::io::Error,
-}
-
-/// Opens what the user named, which may be a link or a pipe of theirs, but not a folder.
-pub fn open_plain(path: &Path) -> std::io::Result<File> {
+pub fn open_plain(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
