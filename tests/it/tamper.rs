@@ -21,10 +21,16 @@ use crate::keys::{ORIGIN, create, log, person};
 
 type Files = BTreeMap<Name, Vec<u8>>;
 
+/// Files with new content, or without any.
+type Changes = BTreeMap<Name, Option<Vec<u8>>>;
+
+/// Changes and what they are called.
+type Try = (String, Changes);
+
 /// A ledger with some of its files changed. Writing to it, or locking it, is a fault of the test's subject.
 struct Changed<'a> {
     files: &'a Files,
-    changes: BTreeMap<Name, Option<Vec<u8>>>,
+    changes: Changes,
 }
 
 impl Changed<'_> {
@@ -130,7 +136,7 @@ impl Subject {
     }
 
     /// Whether verification says no to these changes.
-    fn is_caught(&self, changes: BTreeMap<Name, Option<Vec<u8>>>) -> bool {
+    fn is_caught(&self, changes: Changes) -> bool {
         let options = Options { only: None, replay: self.replay, pin: Some(self.forge.genesis()) };
         match verify(&Changed { files: &self.files, changes }, &options, &mut |_, _| {}) {
             Ok(report) => !report.is_clean(),
@@ -140,7 +146,7 @@ impl Subject {
     }
 
     /// Tries changes in parallel; those that pass are remembered by name.
-    fn try_all(&mut self, tries: Vec<(String, BTreeMap<Name, Option<Vec<u8>>>)>) {
+    fn try_all(&mut self, tries: Vec<Try>) {
         let survived: Vec<String> = tries
             .par_iter()
             .filter(|(_, changes)| changes.iter().any(|(name, new)| self.files.get(name) != new.as_ref()))
@@ -151,7 +157,7 @@ impl Subject {
         self.survivors.extend(survived);
     }
 
-    fn one(&self, name: &Name, what: &str, new: Option<Vec<u8>>) -> (String, BTreeMap<Name, Option<Vec<u8>>>) {
+    fn one(&self, name: &Name, what: &str, new: Option<Vec<u8>>) -> Try {
         (format!("{name}: {what}"), BTreeMap::from([(name.clone(), new)]))
     }
 
@@ -231,9 +237,7 @@ fn random_bits_and_bytes_count() {
         };
         tries.push(subject.one(name, &what, Some(bytes)));
     }
-    let unchanged = |(_, changes): &(String, BTreeMap<Name, Option<Vec<u8>>>)| {
-        changes.iter().all(|(name, new)| subject.files.get(name) == new.as_ref())
-    };
+    let unchanged = |(_, changes): &Try| changes.iter().all(|(name, new)| subject.files.get(name) == new.as_ref());
     tries.retain(|one| !unchanged(one));
     subject.try_all(tries);
     subject.close("random changes", |_| false);
@@ -270,8 +274,8 @@ fn every_file_deleted_cut_emptied_extended_and_swapped_counts() {
 }
 
 /// The changes that make the ledger one of these entries, with a checkpoint that is made by `sign`.
-fn rewritten(subject: &Subject, forge: &Forge, checkpoint: Vec<u8>) -> BTreeMap<Name, Option<Vec<u8>>> {
-    let mut changes: BTreeMap<Name, Option<Vec<u8>>> = BTreeMap::new();
+fn rewritten(subject: &Subject, forge: &Forge, checkpoint: Vec<u8>) -> Changes {
+    let mut changes: Changes = BTreeMap::new();
     for name in subject.files.keys().filter(|name| name.as_str().starts_with("tile/")) {
         changes.insert(name.clone(), None);
     }
