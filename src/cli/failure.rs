@@ -190,7 +190,7 @@ impl From<LedgerError> for Failure {
             E::Format { .. } => (Exit::Refused, Some("use a newer proofmark")),
             E::Store(StoreError::Io { .. }) | E::Ratchet { .. } | E::Contention => (Exit::Failed, None),
             E::Fork(_) => (Exit::No, None),
-            E::Root { .. } | E::Log(_) | E::Missing { .. } | E::Entry { .. } => {
+            E::Root { .. } | E::Log(_) | E::Missing { .. } | E::Entry { .. } | E::Misplaced { .. } => {
                 (Exit::Refused, Some("`proofmark verify` says what is damaged"))
             }
             _ => (Exit::Refused, None),

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::IndexError;
 use super::row::{Inserter, People};
 use super::schema::{self, Seen};
-use crate::ledger::{LedgerError, LogIdentity, Snapshot};
+use crate::ledger::{LedgerError, LogIdentity, Snapshot, receipt_at};
 use crate::object::ReceiptId;
 use crate::receipt::{Body, Receipt};
 
@@ -80,8 +80,7 @@ pub(super) fn build(connection: &Connection, log: &LogIdentity, snapshot: &Snaps
 fn fill(connection: &Connection, genesis: &ReceiptId, snapshot: &Snapshot<'_>, start: u64) -> Result<(), IndexError> {
     let mut inserter = Inserter::new(connection)?;
     let (mut people, mut rounds) = (People::default(), Rounds { before: start, last: HashMap::new() });
-    let parse = |index, entry: &[u8]| Receipt::parse(entry).map_err(|source| LedgerError::Entry { index, source });
-    snapshot.map_from::<_, IndexError>(start, parse, |index, receipt| {
+    snapshot.map_from::<_, IndexError>(start, receipt_at, |index, receipt| {
         let person = people.signer(connection, snapshot, index, &receipt)?;
         let round = rounds.next(connection, &receipt)?;
         Ok(inserter.insert(index, &receipt, person, round)?)

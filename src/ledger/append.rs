@@ -88,7 +88,7 @@ impl Ledger {
             if chunk.is_empty() {
                 break;
             }
-            for receipt in sign_all(chunk, trust, signer)? {
+            for receipt in sign_all(chunk, writer.size(), trust, signer)? {
                 appended.push(Appended { index: writer.size(), receipt: receipt.id() });
                 writer.push(receipt.bytes())?;
             }
@@ -116,15 +116,21 @@ impl Ledger {
     }
 }
 
-fn sign_all(drafts: Vec<Draft>, trust: ReceiptRef, signer: &(dyn Signer + Sync)) -> Result<Vec<Receipt>, LedgerError> {
-    let sign = |draft: Draft| -> Result<Receipt, LedgerError> {
+fn sign_all(
+    drafts: Vec<Draft>,
+    first: u64,
+    trust: ReceiptRef,
+    signer: &(dyn Signer + Sync),
+) -> Result<Vec<Receipt>, LedgerError> {
+    let sign = |(draft, index): (Draft, u64)| -> Result<Receipt, LedgerError> {
         let Draft { subject, evidence, note, recorded_at, tool, body } = draft;
         let evidence = sorted_evidence(evidence)?;
-        let predicate = Predicate { recorded_at, tool, trust: Some(trust), evidence, note, body };
+        let predicate = Predicate { index, recorded_at, tool, trust: Some(trust), evidence, note, body };
         Ok(Receipt::sign(Statement { subject, predicate }, signer)?)
     };
     if drafts.len() == 1 {
-        return drafts.into_iter().map(sign).collect();
+        return drafts.into_iter().zip(first..).map(sign).collect();
     }
-    drafts.into_par_iter().map(sign).collect()
+    let placed: Vec<_> = drafts.into_iter().zip(first..).collect();
+    placed.into_par_iter().map(sign).collect()
 }

@@ -48,6 +48,7 @@ fn first_receipt(genesis: &Genesis<'_>) -> Result<Receipt, LedgerError> {
     // What is vouched for is the log: its name, and the SHA-256 of its verifier key's text.
     let subject = Subject::new(key.name().parse()?, Sha256::of(key.to_string().as_bytes()));
     let predicate = Predicate {
+        index: 0,
         recorded_at: genesis.recorded_at,
         tool: genesis.tool.clone(),
         trust: None,

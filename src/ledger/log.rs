@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use super::{LedgerError, checkpoint_name};
+use super::{LedgerError, checkpoint_name, receipt_at};
 use crate::merkle::{Checkpoint, MAX_NOTE_BYTES, MerkleError, Note, TileName, VerifierKey};
 use crate::object::ReceiptId;
-use crate::receipt::{Body, Receipt};
+use crate::receipt::Body;
 use crate::store::{Store, StoreError};
 use crate::trust::{PublicKey, Role, Signature, Statement};
 
@@ -38,7 +38,7 @@ impl LogIdentity {
     /// The identity that these bytes, as receipt 0, state.
     pub fn of_genesis(entry: &[u8]) -> Result<Self, LedgerError> {
         let at_zero = |source| LedgerError::Entry { index: 0, source };
-        let receipt = Receipt::parse(entry).map_err(at_zero)?;
+        let receipt = receipt_at(0, entry)?;
         let Body::Trust(trust) = &receipt.statement().predicate.body else { return Err(LedgerError::NoTrust) };
         let signer = trust.record_of(receipt.key()).ok_or(LedgerError::NoTrust)?;
         receipt.verify(&signer.key).map_err(at_zero)?;

@@ -89,6 +89,14 @@ pub enum LedgerError {
         #[source]
         source: ReceiptError,
     },
+    /// A receipt that belongs elsewhere: a copy, or moved.
+    #[error("entry {index} of the log is a receipt for index {stated}")]
+    Misplaced {
+        /// Where it is.
+        index: u64,
+        /// Where it says that it is.
+        stated: u64,
+    },
     /// Receipt 0 must be the first trust statement.
     #[error("receipt 0 is not a trust statement")]
     NoTrust,
@@ -249,6 +257,13 @@ impl Ledger {
         let (checkpoint, note) = self.log.published(self.store.as_ref())?;
         Ok(Snapshot::new(self.store.as_ref(), checkpoint, note))
     }
+}
+
+/// The receipt in an entry, which must be where it says that it is.
+pub fn receipt_at(index: u64, entry: &[u8]) -> Result<Receipt, LedgerError> {
+    let receipt = Receipt::parse(entry).map_err(|source| LedgerError::Entry { index, source })?;
+    let stated = receipt.statement().predicate.index;
+    if stated == index { Ok(receipt) } else { Err(LedgerError::Misplaced { index, stated }) }
 }
 
 /// The published checkpoint's name.

@@ -1,7 +1,7 @@
 //! Reading many receipts one by one: neighbours are proven together.
 
 use super::snapshot::read_bundle;
-use super::{LedgerError, Snapshot};
+use super::{LedgerError, Snapshot, receipt_at};
 use crate::merkle::{Bundle, TILE_WIDTH, leaf_hash, verify_inclusion};
 use crate::object::Sha256;
 use crate::receipt::Receipt;
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
 
     /// One receipt, proven to be in the log. Its signature is not checked here.
     pub fn receipt(&mut self, index: u64) -> Result<Receipt, LedgerError> {
-        Receipt::parse(&self.entry(index)?).map_err(|source| LedgerError::Entry { index, source })
+        receipt_at(index, &self.entry(index)?)
     }
 
     /// Reads a bundle and its tile. The proof of one leaf is made of all the other leaves of the same tile, so that it

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use rayon::prelude::*;
 
-use super::LedgerError;
+use super::{LedgerError, receipt_at};
 use crate::merkle::{Bundle, Checkpoint, Frontier, MerkleError, TileName, TileReader, leaf_hash, verify_inclusion};
 use crate::object::Sha256;
 use crate::receipt::Receipt;
@@ -133,14 +133,13 @@ impl<'a> Snapshot<'a> {
 
     /// One receipt, proven to be in the log. Its signature is not checked here.
     pub fn receipt(&self, index: u64) -> Result<Receipt, LedgerError> {
-        Receipt::parse(&self.entry(index)?).map_err(|source| LedgerError::Entry { index, source })
+        receipt_at(index, &self.entry(index)?)
     }
 
     /// Reads every receipt in order and hands each to `visit`; at the end the entries are known to add up to the
     /// checkpoint's root, and an error says if they do not. An entry that is not a receipt ends the reading.
     pub fn for_each(&self, visit: impl FnMut(u64, Receipt) -> Result<(), LedgerError>) -> Result<(), LedgerError> {
-        let parse = |index, entry: &[u8]| Receipt::parse(entry).map_err(|source| LedgerError::Entry { index, source });
-        self.map_from(0, parse, visit)
+        self.map_from(0, receipt_at, visit)
     }
 
     /// Reads the entries from `start` on: `read` makes something of each, on all cores and in any order, and `visit`

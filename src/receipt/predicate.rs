@@ -361,6 +361,8 @@ impl fmt::Display for Kind {
 /// A whole predicate: what all receipts say, and the body of the kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate {
+    /// Its place in the log, from 0. A copy of a receipt anywhere else, or in another ledger, is no receipt.
+    pub index: u64,
     /// When, by the recorder's own clock.
     pub recorded_at: Moment,
     /// The program.
@@ -390,7 +392,7 @@ impl Predicate {
     /// The rules that the members' own types do not carry.
     pub(super) fn hold_together(&self) -> Result<(), ReceiptError> {
         let sizes = self.evidence.iter().map(|evidence| evidence.size);
-        let counts = sizes.chain(self.trust.map(|trust| trust.index));
+        let counts = sizes.chain([self.index]).chain(self.trust.map(|trust| trust.index));
         let counts: Vec<u64> = match &self.body {
             Body::Comparison(body) => counts.chain([body.base.index, body.current.index]).collect(),
             Body::Baseline(body) => counts.chain([body.target.index]).collect(),
@@ -425,6 +427,7 @@ impl Predicate {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Written<B> {
+    pub(super) index: u64,
     pub(super) recorded_at: Moment,
     pub(super) tool: Tool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -438,8 +441,8 @@ pub(super) struct Written<B> {
 
 impl<B> Written<B> {
     pub(super) fn read(self, body: impl FnOnce(B) -> Body) -> Predicate {
-        let Self { recorded_at, tool, trust, evidence, note, body: written } = self;
-        Predicate { recorded_at, tool, trust, evidence, note, body: body(written) }
+        let Self { index, recorded_at, tool, trust, evidence, note, body: written } = self;
+        Predicate { index, recorded_at, tool, trust, evidence, note, body: body(written) }
     }
 }
 
@@ -458,6 +461,7 @@ impl Serialize for Predicate {
 impl Predicate {
     fn written<'a, B>(&self, body: &'a B) -> Written<&'a B> {
         Written {
+            index: self.index,
             recorded_at: self.recorded_at,
             tool: self.tool.clone(),
             trust: self.trust,

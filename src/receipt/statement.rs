@@ -140,7 +140,8 @@ mod tests {
         let body = Body::Baseline(Baseline { line: LineName::main(), target });
         let tool = Tool { name: "proofmark".to_owned(), version: "0".to_owned() };
         let recorded_at = Moment::from_unix(0).unwrap();
-        let predicate = Predicate { recorded_at, tool, trust: Some(target), evidence: Vec::new(), note: None, body };
+        let predicate =
+            Predicate { index: 1, recorded_at, tool, trust: Some(target), evidence: Vec::new(), note: None, body };
         let subject = vec![Subject::new("system".parse().unwrap(), Sha256::of(b""))];
         let statement = Statement { subject, predicate };
         let bytes = statement.encode().unwrap();

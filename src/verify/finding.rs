@@ -143,8 +143,8 @@ codes! {
     BeyondCheckpoint "beyond-checkpoint" Structure "ask for the newest checkpoint: the log was longer than this one says";
     /// An entry that is not a receipt in its one canonical form.
     ReceiptMalformed "receipt-malformed" Structure "compare the bundle with a copy; if the root agrees, ask who appended it, or use a newer proofmark";
-    /// The same receipt twice.
-    ReceiptDuplicate "receipt-duplicate" Structure "ask who appended it twice; nothing that counts rounds may count both";
+    /// A receipt that says it stands elsewhere in the log: a copy, or one that was moved.
+    ReceiptMisplaced "receipt-misplaced" Structure "ask who holds the log key: the signed receipt belongs to the index that it states, and counts nowhere else";
     /// A receipt that names another one which is not there, or not earlier.
     ReferenceBroken "reference-broken" Structure "look at both receipts with `proofmark show`; what rests on this reference is not proven";
     /// A receipt that names another one of a kind or line that it cannot mean.

@@ -1,6 +1,6 @@
 //! Every receipt by itself and among the others: form, signature, trust at its index and now, what it refers to.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::docket::Docket;
 use super::entries::Entry;
@@ -25,15 +25,14 @@ struct Seen {
 pub(super) struct Receipts<'a> {
     genesis: Option<&'a Genesis>,
     seen: Vec<Seen>,
-    first: HashMap<ReceiptId, u64>,
     lines: BTreeMap<LineName, (u32, u64)>,
     unknown_keys: u64,
 }
 
 impl<'a> Receipts<'a> {
     pub(super) fn new(genesis: Option<&'a Genesis>) -> Self {
-        let (seen, first, lines) = Default::default();
-        Self { genesis, seen, first, lines, unknown_keys: 0 }
+        let (seen, lines) = Default::default();
+        Self { genesis, seen, lines, unknown_keys: 0 }
     }
 
     /// Takes the next entry; hands back the receipt in it, if it is one.
@@ -48,9 +47,10 @@ impl<'a> Receipts<'a> {
                 return None;
             }
         };
-        if let Some(first) = self.first.insert(id, index) {
-            let found = format!("the same receipt at index {first}");
-            docket.find(Finding::new(Code::ReceiptDuplicate, "a receipt once", found).at(index, Some(id)));
+        let stated = receipt.statement().predicate.index;
+        if stated != index {
+            let (expected, found) = (format!("a receipt for index {index}"), format!("a receipt for index {stated}"));
+            docket.find(Finding::new(Code::ReceiptMisplaced, expected, found).at(index, Some(id)));
         }
         if let Some(genesis) = self.genesis {
             self.check_signature(index, &receipt, signature, docket);

@@ -40,7 +40,7 @@ fn traced(sandbox: &Sandbox, options: &[String], arguments: &[&str]) -> Output {
 fn receipts(sandbox: &Sandbox) -> u64 {
     let (code, report) = sandbox.json(&["verify"]);
     assert_eq!(code, 0, "{report}");
-    report["log"]["size"].as_u64().unwrap()
+    report["ledger"]["size"].as_u64().unwrap()
 }
 
 /// A ledger with `rounds` rounds whose next append will be tampered with.

@@ -114,7 +114,8 @@ impl Forge {
             _ => None,
         };
         let evidence = sorted_evidence(evidence).unwrap();
-        let predicate = Predicate { recorded_at: moment(), tool: tool(), trust, evidence, note: None, body };
+        let index = self.entries.len() as u64;
+        let predicate = Predicate { index, recorded_at: moment(), tool: tool(), trust, evidence, note: None, body };
         let receipt = Receipt::sign(Statement { subject: subject(), predicate }, signer).unwrap();
         let reference = self.raw(receipt.bytes());
         *self.cards.last_mut().unwrap() = card;

@@ -187,7 +187,7 @@ fn files(reached: &mut Reached) {
     reached.file("another level", publish("tile/1/000", b""), &[C::BeyondCheckpoint]);
 
     reached.receipts("not a receipt", |forge| _ = forge.raw(b"{}"), &[C::ReceiptMalformed]);
-    reached.receipts("twice", |forge| _ = forge.raw(&forge.entries[1].clone()), &[C::ReceiptDuplicate]);
+    reached.receipts("twice", |forge| _ = forge.raw(&forge.entries[1].clone()), &[C::ReceiptMisplaced]);
 }
 
 fn log_and_lock(reached: &mut Reached) {

@@ -24,7 +24,7 @@ fn eight_writers_lose_and_double_nothing() {
             while !done.load(Ordering::SeqCst) {
                 let (code, report) = sandbox.json(&["verify"]);
                 assert_eq!(code, 0, "a reader saw findings: {report}");
-                let size = report["log"]["size"].as_u64().unwrap();
+                let size = report["ledger"]["size"].as_u64().unwrap();
                 assert!(size >= seen, "the ledger shrank for a reader");
                 seen = size;
                 read.fetch_add(1, Ordering::SeqCst);
