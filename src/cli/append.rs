@@ -71,7 +71,9 @@ fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &
     let mut count = 0;
     each_round(file, arguments, |round| {
         count += 1;
-        reader.check(&round, &base).map(|_| ())
+        let checked = reader.check(&round, &base);
+        let refused = |failure: Failure| failure.within(format!("{}:{count}: the round is refused", file.display()));
+        checked.map(|_| ()).map_err(refused)
     })?;
     let bar = progress::bar(context, "appending", count);
     let mut lines = LineReader::new(file.display().to_string(), BufReader::new(intake::open_regular(file)?));

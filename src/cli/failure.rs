@@ -71,6 +71,14 @@ struct ErrorDocument {
     exit: u8,
 }
 
+/// A failure by the place where it came about.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+struct Within {
+    what: String,
+    source: Box<dyn Error + Send + Sync>,
+}
+
 impl Failure {
     /// A failure of any kind.
     pub fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
@@ -85,6 +93,11 @@ impl Failure {
     /// Something that could not be done.
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(Exit::Failed, error)
+    }
+
+    /// The same as the cause of a refusal that names a place.
+    pub fn within(self, what: String) -> Self {
+        Self { error: Box::new(Within { what, source: self.error }), ..self }
     }
 
     /// The same with a word on what to do.
@@ -152,7 +165,13 @@ pub fn printable(text: &str) -> String {
 
 /// Lines after the first stand back, so that no file can put a `hint:` of its own into a message.
 fn indented(text: &str) -> String {
-    text.trim_end_matches('\n').replace('\n', "\n  ")
+    let mut lines = text.trim_end_matches('\n').split('\n');
+    let mut shown = lines.next().unwrap_or_default().to_owned();
+    for line in lines {
+        shown.push_str(if line.starts_with("  ") { "\n" } else { "\n  " });
+        shown.push_str(line);
+    }
+    shown
 }
 
 /// As [`printable`], on one line.

@@ -4,6 +4,7 @@
 //! for each, `{"correct": true}` or `{"correct": false}`, in the same order. It gets an empty environment but for `PATH`.
 
 use std::io::{BufReader, BufWriter, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ pub fn run(program: &Path, questions: &QuestionSet, answers: &[Answer]) -> Resul
     let named = |reason: String| Failure::refused(format!("the judge `{}` {reason}", program.display()));
     let mut command = Command::new(program.canonicalize()?);
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    // A group of its own, so that whatever the judge starts ends with it.
+    command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command
         .spawn()
@@ -45,6 +48,7 @@ pub fn run(program: &Path, questions: &QuestionSet, answers: &[Answer]) -> Resul
         let _ = child.kill();
     }
     let status = ended(&mut child);
+    end_group(&child);
     let (correct, status) = (correct?, status?);
     if !status.success() {
         return Err(named(format!("ended with {status}")));
@@ -85,6 +89,15 @@ fn judgements<R: std::io::BufRead>(output: &mut LineReader<R>, answers: usize) -
         correct.push(Judgement::parse(&parse_line(OUTPUT, line)?).map_err(refuse)?.correct());
     }
     Ok(correct)
+}
+
+/// Ends what a judge left running in its group.
+fn end_group(child: &Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // That there is nothing left is the usual case.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
 }
 
 /// Waits for a process whose output has ended.

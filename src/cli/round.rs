@@ -9,7 +9,7 @@ use proofmark::object::{FieldError, Fields, Json, Sha256, parse};
 use proofmark::question::{Answers, Judgements, QuestionSet, QuestionSetId, Scheme, ScorerIdentity};
 use proofmark::receipt::{Basis, Body, LineName, ScorecardBody, Subject, Text};
 use proofmark::score::{CommandJudge, Scorer};
-use proofmark::scorecard::{Scorecard, count_round, judge_round};
+use proofmark::scorecard::{RoundError, Scorecard, count_round, judge_round};
 use proofmark::store::{digest_file, put_file};
 
 use super::context::Context;
@@ -275,7 +275,10 @@ impl<'a> RoundReader<'a> {
             }
             _ => judge_round(set, answers, scorer, scheme),
         };
-        let judged = judged.map_err(Failure::refused)?;
+        let judged = judged.map_err(|error| match error {
+            RoundError::Scorecard(error) => Failure::refused(format!("{}: {error}", file.name)),
+            error => Failure::refused(error),
+        })?;
         if round.sealed || scorer.as_command().is_some() {
             let judgements = Judgements::of(role::JUDGEMENTS, set, &judged.correct)
                 .ok_or_else(|| Failure::failed("judgements and questions do not match"))?;

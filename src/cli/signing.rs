@@ -22,7 +22,7 @@ impl Hands {
     /// already, which is harmless: objects that no receipt names say nothing.
     pub fn ready(options: &KeyOptions, context: &Context, ledger: &Ledger) -> Result<Self, Failure> {
         let person = keys::signer(options, context)?;
-        ledger.may_append(person.as_ref())?;
+        ledger.may_append(person.as_ref(), &context.ratchet()?).map_err(|error| explained(context, error))?;
         let log = keys::log_secret(options, context, ledger.log())?;
         Ok(Self { person, log })
     }

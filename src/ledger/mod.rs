@@ -216,14 +216,16 @@ impl Ledger {
         Ok(Self { store, log, config: config.unwrap_or_default() })
     }
 
-    /// Refuses a signer who may not append, and a ledger whose checkpoint or cell its log never signed, before anything
-    /// is written.
-    pub fn may_append(&self, signer: &dyn Signer) -> Result<(), LedgerError> {
-        self.snapshot()?;
+    /// Refuses a signer who may not append, a log that shrank or forked, a cell that the log never signed, and a log
+    /// whose newest receipt cannot be read, before anything is written.
+    pub fn may_append(&self, signer: &dyn Signer, ratchet: &Ratchet) -> Result<(), LedgerError> {
+        self.trust_in_force(signer)?;
         if let Some(cell) = self.store.cell()? {
             self.log.checkpoint(&cell)?;
         }
-        self.trust_in_force(signer).map(|_| ())
+        let snapshot = self.snapshot()?;
+        ratchet.check(&self.log, &snapshot)?;
+        snapshot.receipt(snapshot.size().saturating_sub(1)).map(|_| ())
     }
 
     /// Where it lives.

@@ -84,16 +84,23 @@ fn examples() -> BTreeMap<&'static str, Vec<u8>> {
 
 #[test]
 fn every_worked_example_of_the_format_is_what_the_code_computes() {
-    let (mut examples, mut wrong) = (examples(), String::new());
+    let (mut examples, mut wrong, mut page) = (examples(), String::new(), FORMAT.to_owned());
     for block in blocks(FORMAT).iter().filter(|block| !block.name.is_empty()) {
         let bytes = examples.remove(block.name.as_str());
         let bytes = bytes.unwrap_or_else(|| panic!("docs/format.md: no example is called `{}`", block.name));
         let right = written(&block.form, &bytes);
         if said(&block.form, &block.content) != said(&block.form, &right) {
-            wrong.push_str(&format!("```{} {}\n{right}```\n", block.form, block.name));
+            let begin = format!("```{} {}\n", block.form, block.name);
+            wrong.push_str(&format!("{begin}{right}```\n"));
+            let at = page.find(&begin).unwrap() + begin.len();
+            let end = at + page[at..].find("```").unwrap();
+            page.replace_range(at..end, &right);
         }
     }
-    assert!(wrong.is_empty(), "docs/format.md must show:\n{wrong}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/format.md"), page).unwrap();
+    }
+    assert!(wrong.is_empty(), "UPDATE_DOCS=1 cargo test --test it docs; docs/format.md must show:\n{wrong}");
     assert!(examples.is_empty(), "docs/format.md does not show {:?}", examples.keys());
 }
 

@@ -86,6 +86,9 @@ fn the_example_is_rebuilt_byte_for_byte() {
     let sandbox = played();
     let (made, kept) = (sandbox.path(".ledger"), root().join(".ledger-example"));
     if std::env::var_os("UPDATE_EXAMPLE").is_some() {
+        for name in published(&kept).into_keys() {
+            std::fs::remove_file(kept.join(name)).unwrap();
+        }
         for (name, bytes) in published(&made) {
             std::fs::create_dir_all(kept.join(&name).parent().unwrap()).unwrap();
             std::fs::write(kept.join(&name), bytes).unwrap();

@@ -6,7 +6,9 @@ use crate::cli::sandbox::Sandbox;
 fn commands(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = listed.take_while(|line| !line.is_empty());
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    // A line that continues a description stands further to the right.
+    let entries = listed.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    let names = entries.filter_map(|line| line.split_whitespace().next());
     names.filter(|name| !name.starts_with('-') && *name != "help").map(str::to_owned).collect()
 }
 

@@ -411,14 +411,6 @@ fn rounds(reached: &mut Reached) {
         &[C::IdentityDiffers],
     );
     reached.round(
-        "no identity",
-        |_, body, _| {
-            let card = &body.card;
-            body.card = Scorecard::new(card.quality(), card.realized_cost(), 1.0, 5, "").unwrap();
-        },
-        &[C::IdentityDiffers],
-    );
-    reached.round(
         "other questions",
         |forge, _, evidence| evidence[0] = forge.evidence(role::QUESTIONS, QUESTIONS.replace("France", "Gaul")),
         &[C::IdentityDiffers],
