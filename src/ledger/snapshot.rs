@@ -131,6 +131,13 @@ impl<'a> Snapshot<'a> {
         Ok(entry.to_vec())
     }
 
+    /// Refuses a log whose newest entry bundle cannot be read, and so cannot be extended.
+    pub(super) fn newest_bundle_is_whole(&self) -> Result<(), LedgerError> {
+        let bundle = self.bundle_name(self.size().saturating_sub(1) / WIDTH)?;
+        let bytes = read_bundle(self.store, bundle)?;
+        Ok(Bundle::parse(&bytes, bundle.width()).map(|_| ())?)
+    }
+
     /// One receipt, proven to be in the log. Its signature is not checked here.
     pub fn receipt(&self, index: u64) -> Result<Receipt, LedgerError> {
         receipt_at(index, &self.entry(index)?)

@@ -82,7 +82,7 @@ fn the_floor_comes_from_a_gate_receipt_that_is_go() {
             "the candidate `synthetic-overconfident` is blocked, so its threshold is no floor",
         ),
         ("#1:other", "the gate run `#1` has no candidate `other`"),
-        ("#9", "there is no receipt #9"),
+        ("#9", "`#9` is outside the log, which holds receipts #0 to #2"),
     ] {
         let run = sandbox.run(&["abstain", "--replies", "r.jsonl", "--floor-from", source]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{source}");
