@@ -98,6 +98,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         Ok(())
     })?;
     context.print_bytes(&lines)?;
+    // The decisions come before what is said about them.
     context.flush()?;
     context.note(&summary_text(&policy, &summary));
     Ok(Exit::Yes)

@@ -64,12 +64,17 @@ impl RecordFile {
 
     /// Reads a document of at most [`MAX_DOCUMENT_BYTES`].
     pub fn read_document(path: &Path) -> Result<Self, Failure> {
+        Self::read_up_to(path, MAX_DOCUMENT_BYTES)
+    }
+
+    /// Reads a document of at most `limit` bytes.
+    pub fn read_up_to(path: &Path, limit: u64) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let mut bytes = Vec::new();
-        let read = open_plain(path).and_then(|file| file.take(MAX_DOCUMENT_BYTES + 1).read_to_end(&mut bytes));
+        let read = open_plain(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
         read.map_err(|source| unreadable(&name, source))?;
-        if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
-            return Err(RecordError::whole(&name, format!("is larger than {MAX_DOCUMENT_BYTES} bytes")).into());
+        if bytes.len() as u64 > limit {
+            return Err(RecordError::whole(&name, format!("is larger than {limit} bytes")).into());
         }
         Ok(Self { name, bytes })
     }

@@ -98,9 +98,9 @@ enum Subcommands {
     Gate(Box<gate::Arguments>),
     /// Show and check task profiles, which the gate judges by
     Profile(profile::Arguments),
-    /// Show abstention policies; look profiles and policies over for rules that are none
+    /// Show abstention policies; find rules of profiles and policies that are none
     Policy(policy::Arguments),
-    /// Hold replies against an abstention policy: suggestions, and abstentions with their reason
+    /// Hold replies against an abstention policy
     Abstain(Box<abstain::Arguments>),
     /// Identify, diff, show and seal question sets
     Questions(questions::Arguments),

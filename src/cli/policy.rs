@@ -91,7 +91,7 @@ struct LintDocument {
 
 /// Looks a file over, which must be of the `wanted` kind where one is.
 pub fn lint(path: &Path, wanted: Option<RuleKind>, context: &Context) -> Result<Exit, Failure> {
-    let file = RecordFile::read(path)?;
+    let file = rules::read(path)?;
     let kind = kind(&file).or(wanted).ok_or_else(|| {
         Failure::refused(format!("{}: field `schema`: must be `profile.v1` or `policy.v1`", file.name))
     })?;

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::failure::Failure;
 use super::intake::RecordFile;
 
-/// The largest profile that is looked up in a ledger (64 MiB: a manifest names every subject).
+/// The largest profile or policy (64 MiB: a manifest names every subject).
 const MAX_RULES_BYTES: u64 = 64 << 20;
 
 /// Finds a profile.
@@ -48,10 +48,15 @@ struct RulesRefused {
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
+/// Reads a file of rules.
+pub fn read(path: &Path) -> Result<RecordFile, Failure> {
+    RecordFile::read_up_to(path, MAX_RULES_BYTES)
+}
+
 fn found(name: &str, what: &str, known: &str, context: &Context) -> Result<RecordFile, Failure> {
     let path = Path::new(name);
     if path.exists() {
-        return RecordFile::read(path);
+        return read(path);
     }
     let unknown = || {
         Failure::refused(format!("there is no {what} `{name}`"))

@@ -135,13 +135,13 @@ const TILE: &str = "tile/0/000.p/6";
 #[test]
 fn every_code_is_reached_and_by_its_own_damage_only() {
     let mut reached = Reached::default();
+    gates(&mut reached);
     files(&mut reached);
     log_and_lock(&mut reached);
     signatures_and_trust(&mut reached);
     evidence(&mut reached);
     rounds(&mut reached);
     comparisons(&mut reached);
-    gates(&mut reached);
     let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
     let missed: Vec<_> = all.difference(&reached.0).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
@@ -313,13 +313,22 @@ fn gates(reached: &mut Reached) {
     let report = audit(&forge.write(), &REPLAY);
     assert_eq!((status(&report, Axis::Replay), report.is_clean()), (Status::Pass, true), "{report:?}");
     type Spoil = fn(&Forge, &mut GateBody, &mut Vec<Evidence>);
-    let cases: [(&str, Spoil, &[C]); 11] = [
-        ("a kinder verdict", |_, body, _| body.verdict = Verdict::Blocked, &[C::GateDiffers]),
-        ("another candidate", |_, body, _| body.recommended = None, &[C::GateDiffers]),
+    let cases: [(&str, Spoil, &[C]); 10] = [
+        (
+            "another verdict",
+            |_, body, _| {
+                (body.verdict, body.recommended, body.candidates.passed) = (Verdict::Blocked, None, 0);
+            },
+            &[C::GateDiffers],
+        ),
+        (
+            "another candidate",
+            |_, body, _| body.recommended = Some("synthetic-overconfident".to_owned()),
+            &[C::GateDiffers],
+        ),
         ("more candidates", |_, body, _| body.candidates.passed += 1, &[C::GateDiffers]),
         ("another name", |_, body, _| body.profile.name.push('!'), &[C::GateDiffers]),
         ("another floor", |_, body, _| body.min_coverage = 0.51, &[C::GateReportDiffers]),
-        ("no floor", |_, body, _| body.min_coverage = 1.5, &[C::GateUnreadable]),
         ("another report", |forge, _, list| list[2] = forge.evidence(role::REPORT, "{}"), &[C::GateReportDiffers]),
         ("no report", |_, _, list| drop(list.pop()), &[C::GateReportDiffers]),
         ("no profile", |_, _, list| drop(list.remove(1)), &[C::GateUnreadable]),

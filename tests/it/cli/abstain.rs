@@ -83,6 +83,7 @@ fn the_floor_comes_from_a_gate_receipt_that_is_go() {
         ),
         ("#1:other", "the gate run `#1` has no candidate `other`"),
         ("#9", "`#9` is outside the log, which holds receipts #0 to #2"),
+        ("#9", "`#9` is outside the log"),
     ] {
         let run = sandbox.run(&["abstain", "--replies", "r.jsonl", "--floor-from", source]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{source}");
