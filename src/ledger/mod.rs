@@ -31,6 +31,7 @@ pub(crate) use log::check_signature;
 pub use ratchet::Ratchet;
 pub use reader::Reader;
 pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
+pub(crate) use snapshot::{read_bundle, read_tile};
 
 use std::path::PathBuf;
 
