@@ -8,7 +8,7 @@ use proofmark::verify::{AxisReport, Finding, Options, Report, VerifyError, find_
 
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
-use super::progress;
+use super::{progress, rounds};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ Examples:
                                         and require that receipt 0 is the one you pinned
   proofmark verify '#12' --replay       one receipt with what it rests on")]
 pub struct Arguments {
-    /// One receipt with what it rests on: `#12`, or its whole id [default: the whole ledger]
+    /// One receipt with what it rests on: `@`, `main~1`, `#12`, an id [default: the whole ledger]
     #[arg(value_name = "REV", conflicts_with = "all")]
     rev: Option<String>,
     /// The whole ledger
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let folder = context.ledger_folder()?;
     let pin = arguments.pin.as_deref().map(digest).transpose()?;
     let store = Directory::new(folder);
-    let only = arguments.rev.as_deref().map(|rev| index_of(&store, rev)).transpose()?;
+    let only = arguments.rev.as_deref().map(|rev| index_of(context, &store, rev)).transpose()?;
     let bar = progress::bar(context, "verifying", 0);
     let options = Options { only, replay: arguments.replay, pin };
     let report = verify(&store, &options, &mut |done, total| {
@@ -61,16 +61,17 @@ fn digest(text: &str) -> Result<ReceiptId, Failure> {
     })
 }
 
-/// The receipt that was asked for, without opening the ledger, which may be damaged.
-fn index_of(store: &Directory, rev: &str) -> Result<u64, Failure> {
-    let unknown = || {
-        Failure::refused(format!("`{}` names no receipt here", one_line(rev)))
-            .hint("give `#` and its index, as in `#12`, or its whole id of 64 hexadecimal digits")
-    };
-    match rev.strip_prefix('#') {
-        Some(digits) => digits.parse().map_err(|_| unknown()),
-        None => find_receipt(store, rev.parse().map_err(|_| unknown())?)?.ok_or_else(unknown),
+/// The receipt that was asked for. By index or whole id it is found in a damaged ledger too; any other name needs the log
+/// read in order, which is then all that the name rests on.
+fn index_of(context: &Context, store: &Directory, rev: &str) -> Result<u64, Failure> {
+    if let Some(index) = rev.strip_prefix('#').and_then(|digits| digits.parse().ok()) {
+        return Ok(index);
     }
+    if let Ok(id) = rev.parse() {
+        let unknown = || Failure::refused(format!("there is no receipt {id} here"));
+        return find_receipt(store, id)?.ok_or_else(unknown);
+    }
+    rounds::resolve(&context.ledger()?, rev)
 }
 
 impl From<VerifyError> for Failure {

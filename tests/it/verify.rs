@@ -9,6 +9,8 @@ use proofmark::object::{ObjectId, Sha256, encode};
 use proofmark::question::{Judgements, QuestionSet, Scheme};
 use proofmark::receipt::{Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody};
 use proofmark::scorecard::Scorecard;
+use proofmark::receipt::{Basis, Body, Comparison, Evidence, Receipt, ReceiptRef, ScorecardBody};
+use proofmark::scorecard::{RegressionReport, Scorecard};
 use proofmark::store::{Directory, Memory, Store};
 use proofmark::trust::{self, KeyRecord, LogKey, Person, Role, Rules, SecretKey, Signer, Standing, Thresholds};
 use proofmark::verify::{Axis, Code, NoticeCode, Options, Report, Status, VerifyError, find_receipt, verify};
@@ -420,6 +422,14 @@ fn rounds(reached: &mut Reached) {
         &[C::IdentityDiffers],
     );
     reached.round(
+        "a mixle identity of nothing",
+        |_, body, _| {
+            let card = &body.card;
+            body.card = Scorecard::new(card.quality(), card.realized_cost(), 1.0, 5, "a".repeat(64)).unwrap();
+        },
+        &[C::IdentityDiffers],
+    );
+    reached.round(
         "other questions",
         |forge, _, evidence| evidence[0] = forge.evidence(role::QUESTIONS, QUESTIONS.replace("France", "Gaul")),
         &[C::IdentityDiffers],
@@ -552,6 +562,7 @@ fn comparisons(reached: &mut Reached) {
     reached.comparison(
         "other reasons",
         |_, body, _| body.report.reasons = vec!["it was a Monday".to_owned()],
+        |_, body, _| body.report.reasons[0].push('!'),
         &[C::ComparisonDiffers, C::ReportDiffers],
     );
     reached.comparison(
@@ -560,6 +571,7 @@ fn comparisons(reached: &mut Reached) {
             body.report.regressed = false;
             body.report.reasons.clear();
         },
+        |_, body, _| body.report = RegressionReport { regressed: false, comparable: true, reasons: Vec::new() },
         &[C::ComparisonDiffers, C::ReportDiffers],
     );
     reached.comparison(
