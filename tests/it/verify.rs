@@ -329,6 +329,8 @@ fn gates(reached: &mut Reached) {
             &[C::GateDiffers],
         ),
         ("more candidates", |_, body, _| body.candidates.passed += 1, &[C::GateDiffers]),
+        ("another candidate", |_, body, _| body.recommended = Some("other".parse().unwrap()), &[C::GateDiffers]),
+        ("more candidates", |_, body, _| body.candidates.total += 1, &[C::GateDiffers]),
         ("another name", |_, body, _| body.profile.name.push('!'), &[C::GateDiffers]),
         ("another floor", |_, body, _| body.min_coverage = 0.51, &[C::GateReportDiffers]),
         ("another report", |forge, _, list| list[2] = forge.evidence(role::REPORT, "{}"), &[C::GateReportDiffers]),
