@@ -8,8 +8,6 @@ use proofmark::merkle::{Checkpoint, TreeHead};
 use proofmark::object::{ObjectId, Sha256, encode};
 use proofmark::question::{Judgements, QuestionSet, Scheme};
 use proofmark::receipt::{Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody};
-use proofmark::scorecard::Scorecard;
-use proofmark::receipt::{Basis, Body, Comparison, Evidence, Receipt, ReceiptRef, ScorecardBody};
 use proofmark::scorecard::{RegressionReport, Scorecard};
 use proofmark::store::{Directory, Memory, Store};
 use proofmark::trust::{self, KeyRecord, LogKey, Person, Role, Rules, SecretKey, Signer, Standing, Thresholds};
@@ -137,13 +135,13 @@ const TILE: &str = "tile/0/000.p/6";
 #[test]
 fn every_code_is_reached_and_by_its_own_damage_only() {
     let mut reached = Reached::default();
-    gates(&mut reached);
     files(&mut reached);
     log_and_lock(&mut reached);
     signatures_and_trust(&mut reached);
     evidence(&mut reached);
     rounds(&mut reached);
     comparisons(&mut reached);
+    gates(&mut reached);
     let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
     let missed: Vec<_> = all.difference(&reached.0).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
@@ -323,12 +321,6 @@ fn gates(reached: &mut Reached) {
             },
             &[C::GateDiffers],
         ),
-        (
-            "another candidate",
-            |_, body, _| body.recommended = Some("synthetic-overconfident".to_owned()),
-            &[C::GateDiffers],
-        ),
-        ("more candidates", |_, body, _| body.candidates.passed += 1, &[C::GateDiffers]),
         ("another candidate", |_, body, _| body.recommended = Some("other".parse().unwrap()), &[C::GateDiffers]),
         ("more candidates", |_, body, _| body.candidates.total += 1, &[C::GateDiffers]),
         ("another name", |_, body, _| body.profile.name.push('!'), &[C::GateDiffers]),
@@ -563,16 +555,11 @@ fn comparisons(reached: &mut Reached) {
     reached.comparison("honest", |_, _, _| {}, &[]);
     reached.comparison(
         "other reasons",
-        |_, body, _| body.report.reasons = vec!["it was a Monday".to_owned()],
         |_, body, _| body.report.reasons[0].push('!'),
         &[C::ComparisonDiffers, C::ReportDiffers],
     );
     reached.comparison(
         "not regressed",
-        |_, body, _| {
-            body.report.regressed = false;
-            body.report.reasons.clear();
-        },
         |_, body, _| body.report = RegressionReport { regressed: false, comparable: true, reasons: Vec::new() },
         &[C::ComparisonDiffers, C::ReportDiffers],
     );
