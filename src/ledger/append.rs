@@ -79,7 +79,7 @@ impl Ledger {
         }
         let (mut writer, checkpoint, note) = Writer::next(self.store.as_ref(), &self.log)?;
         let snapshot = Snapshot::new(self.store.as_ref(), checkpoint, note);
-        ratchet.check(&self.log, &snapshot)?;
+        ratchet.check(&self.log, ratchet.seen(&self.log)?.as_deref(), &snapshot)?;
         let trust = self.trust_in_force(signer)?;
         let mut appended = Vec::new();
         let mut drafts = drafts.into_iter();
@@ -96,13 +96,11 @@ impl Ledger {
         if appended.is_empty() {
             return Err(LedgerError::Nothing);
         }
-        let mut signed = Vec::new();
-        writer.commit(self.log.origin(), |checkpoint| {
-            let note = log.sign(checkpoint)?;
-            signed = note.encode();
-            Ok(note)
-        })?;
-        ratchet.remember(&self.log, &signed)?;
+        writer.commit(
+            self.log.origin(),
+            |checkpoint| log.sign(checkpoint),
+            |note| ratchet.remember(&self.log, note),
+        )?;
         Ok(appended)
     }
 

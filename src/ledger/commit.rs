@@ -72,12 +72,14 @@ impl<'a> Writer<'a> {
         self.bundles.push::<LedgerError>(entry, |bundle, mut bytes| Ok(store.put(&staged_name(bundle)?, &mut bytes)?))
     }
 
-    /// Commits what was pushed: when this returns, it is durable. `sign` makes the checkpoint's note.
+    /// Commits what was pushed: when this returns, it is durable. `sign` makes the checkpoint's note, and `remember` is
+    /// given it before the next writer's turn.
     pub(super) fn commit(
         mut self,
         origin: &str,
         sign: impl FnOnce(&Checkpoint) -> Result<Note, LedgerError>,
-    ) -> Result<Checkpoint, LedgerError> {
+        remember: impl FnOnce(&[u8]) -> Result<(), LedgerError>,
+    ) -> Result<(), LedgerError> {
         let old = self.old_edge()?;
         let checkpoint = Checkpoint::new(origin, self.frontier.head())?;
         let note = sign(&checkpoint)?.encode();
@@ -89,7 +91,7 @@ impl<'a> Writer<'a> {
             return Err(LedgerError::Contention);
         }
         apply(self.store, &checkpoint, &note, old)?;
-        Ok(checkpoint)
+        remember(&note)
     }
 
     /// The edge before this commit, from the tiles that it left.

@@ -61,6 +61,5 @@ fn first_receipt(genesis: &Genesis<'_>) -> Result<Receipt, LedgerError> {
 
 fn commit_first(mut writer: Writer<'_>, entry: &[u8], log: &LogSigner<'_>) -> Result<(), LedgerError> {
     writer.push(entry)?;
-    writer.commit(log.key().name(), |checkpoint| log.sign(checkpoint))?;
-    Ok(())
+    writer.commit(log.key().name(), |checkpoint| log.sign(checkpoint), |_| Ok(()))
 }

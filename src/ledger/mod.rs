@@ -224,10 +224,11 @@ impl Ledger {
         if let Some(cell) = self.store.cell()? {
             self.log.checkpoint(&cell)?;
         }
+        let seen = ratchet.seen(&self.log)?;
         let snapshot = self.snapshot()?;
         // Tiles that are missing are made again by the append, which looks once more.
-        match ratchet.check(&self.log, &snapshot) {
-            Err(error @ LedgerError::Fork(_)) => return Err(error),
+        match ratchet.check(&self.log, seen.as_deref(), &snapshot) {
+            Err(error @ LedgerError::Fork(_)) => Err(error),
             _ => snapshot.newest_bundle_is_whole(),
         }
     }

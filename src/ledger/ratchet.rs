@@ -24,19 +24,24 @@ impl Ratchet {
         self.folder.join(format!("{}.checkpoint", ObjectId::of(log.key.to_string().as_bytes())))
     }
 
-    /// Refuses a ledger that shrank or forked against what was seen; a log never seen before is believed.
-    pub fn check(&self, log: &LogIdentity, snapshot: &Snapshot<'_>) -> Result<(), LedgerError> {
+    /// What was seen of a log, if anything. Read it before the ledger: a log that grows in between is no rollback.
+    pub fn seen(&self, log: &LogIdentity) -> Result<Option<Vec<u8>>, LedgerError> {
         let path = self.path(log);
-        let seen_note = match fs::read(&path) {
+        match fs::read(&path) {
             // A crash before the file was written through leaves it empty: nothing is remembered.
-            Ok(note) if note.is_empty() => return Ok(()),
-            Ok(note) => note,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(source) => return Err(LedgerError::Ratchet { action: "read", path, source }),
-        };
-        let seen = log.checkpoint(&seen_note).map_err(|_| LedgerError::RatchetDamaged { path })?;
+            Ok(note) => Ok(Some(note).filter(|note| !note.is_empty())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(LedgerError::Ratchet { action: "read", path, source }),
+        }
+    }
+
+    /// Refuses a ledger that shrank or forked against what was seen; a log never seen before is believed.
+    pub fn check(&self, log: &LogIdentity, seen: Option<&[u8]>, snapshot: &Snapshot<'_>) -> Result<(), LedgerError> {
+        let Some(seen_note) = seen else { return Ok(()) };
+        let damaged = |_| LedgerError::RatchetDamaged { path: self.path(log) };
+        let seen = log.checkpoint(seen_note).map_err(damaged)?;
         if seen.size() > snapshot.size() {
-            return Err(fork::rolled_back(log, &seen_note, snapshot.note()));
+            return Err(fork::rolled_back(log, seen_note, snapshot.note()));
         }
         let mut tiles = snapshot.tiles()?;
         let root =
@@ -49,7 +54,7 @@ impl Ratchet {
         } else {
             tiles.consistency(seen.size(), snapshot.size())?
         };
-        Err(fork::forked(log, &seen_note, snapshot.note(), root, proof))
+        Err(fork::forked(log, seen_note, snapshot.note(), root, proof))
     }
 
     /// Remembers a checkpoint. A crash that loses it only makes the ratchet look back less far.

@@ -6,6 +6,7 @@ use super::opening::{Claimed, Genesis, Opening};
 use super::survey::{Content, content};
 use super::tree::Tree;
 use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
+use crate::ledger;
 use crate::ledger::check_signature;
 use crate::merkle::{Bundle, Frontier, TileName, leaf_hash};
 use crate::store::Store;
@@ -98,7 +99,14 @@ fn finish(store: &dyn Store, mut tree: Frontier, size: u64) -> Result<Result<Fro
             Content::Bytes(bytes) => Content::Bytes(bytes),
             _ => content(store, &bundle.to_string(), MAX_BUNDLE_BYTES)?,
         };
-        let Content::Bytes(bytes) = bytes else { return Ok(Err(bundle.to_string())) };
+        let bytes = match bytes {
+            Content::Bytes(bytes) => bytes,
+            // Writers may have moved on: the beginning of a wider version says the same.
+            _ => match ledger::read_bundle(store, bundle) {
+                Ok(bytes) => bytes,
+                Err(_) => return Ok(Err(bundle.to_string())),
+            },
+        };
         let Ok(entries) = Bundle::parse(&bytes, bundle.width()) else { return Ok(Err(bundle.to_string())) };
         let known = old.saturating_sub(index * WIDTH) as usize;
         for entry in entries.entries().skip(known) {
