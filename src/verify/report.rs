@@ -108,8 +108,8 @@ pub const NOT_PROVEN: &[&str] = &[
     "That the systems really gave the recorded answers, or that these were their only answers.",
     "That the questions measure what matters, or that a scorer's judgement is right beyond its documented rule.",
     "Anything about evaluations that were never appended.",
-    "That the log is the only one: without witnesses, whoever holds its key can sign another for others, or leave out or \
-     move receipts that nobody has seen and nothing names.",
+    "That the log is the only one, or the newest: without witnesses, whoever holds its key can sign another for others, \
+     and a whole older copy looks like a ledger that has not grown since.",
     "Who the persons are: names are as good as the way in which the genesis digest reached you.",
 ];
 
