@@ -218,18 +218,22 @@ impl Ledger {
     }
 
     /// Refuses a signer who may not append, a log that shrank or forked, a cell that the log never signed, and a log
-    /// whose newest receipt cannot be read, before anything is written.
+    /// whose newest bundle cannot be read, before anything is written.
+    ///
+    /// What a writer mends is let pass: a published checkpoint behind the cell, and lost tiles. It is judged again then.
     pub fn may_append(&self, signer: &dyn Signer, ratchet: &Ratchet) -> Result<(), LedgerError> {
         self.trust_in_force(signer)?;
-        if let Some(cell) = self.store.cell()? {
-            self.log.checkpoint(&cell)?;
-        }
         let seen = ratchet.seen(&self.log)?;
         let snapshot = self.snapshot()?;
-        // Tiles that are missing are made again by the append, which looks once more.
+        if let Some(cell) = self.store.cell()?
+            && self.log.checkpoint(&cell)?.size() > snapshot.size()
+        {
+            return Ok(());
+        }
+        snapshot.newest_bundle_is_whole()?;
         match ratchet.check(&self.log, seen.as_deref(), &snapshot) {
-            Err(error @ LedgerError::Fork(_)) => Err(error),
-            _ => snapshot.newest_bundle_is_whole(),
+            Err(LedgerError::Missing { .. } | LedgerError::Log(_)) => Ok(()),
+            judged => judged,
         }
     }
 
