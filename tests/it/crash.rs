@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use crate::cli::sandbox::Sandbox;
+use crate::interop::tools::{Tool, ready};
 
 /// System calls that change what is on disk, or that create files.
 const CALLS: [&str; 9] =
@@ -13,19 +14,6 @@ const CALLS: [&str; 9] =
 
 const QUESTIONS: &str = "{\"question\":\"1?\",\"expected\":\"one\"}\n";
 const ANSWERS: &str = "{\"reply\":\"one\",\"receipt\":{\"status\":\"answered\"}}\n";
-
-/// Whether strace is there; `PROOFMARK_SKIP_INTEROP=1` says aloud that its tests are skipped.
-fn strace_is_there() -> bool {
-    if Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success()) {
-        return true;
-    }
-    assert!(
-        std::env::var_os("PROOFMARK_SKIP_INTEROP").is_some(),
-        "strace is missing: run tests/interop/install, or set PROOFMARK_SKIP_INTEROP=1 to skip what needs it"
-    );
-    println!("skipped: strace is missing");
-    false
-}
 
 /// The command under strace with these options.
 fn traced(sandbox: &Sandbox, options: &[String], arguments: &[&str]) -> Output {
@@ -93,14 +81,14 @@ const ONE: [&str; 5] = ["append", "--questions", "q.jsonl", "--answers", "a.json
 
 #[test]
 fn a_killed_append_leaves_the_old_ledger_or_the_new_one() {
-    if strace_is_there() {
+    if ready("a process killed and starved at every write", &[Tool::Program("strace")]) {
         println!("append killed at {} system calls", every_fault("signal=KILL", 3, &ONE, 1));
     }
 }
 
 #[test]
 fn an_append_that_meets_a_broken_or_full_disk_leaves_the_old_ledger_or_the_new_one() {
-    if strace_is_there() {
+    if ready("a process killed and starved at every write", &[Tool::Program("strace")]) {
         println!("append failed at {} system calls with EIO", every_fault("error=EIO", 1, &ONE, 1));
         println!("append failed at {} system calls with ENOSPC", every_fault("error=ENOSPC", 1, &ONE, 1));
     }
@@ -108,7 +96,7 @@ fn an_append_that_meets_a_broken_or_full_disk_leaves_the_old_ledger_or_the_new_o
 
 #[test]
 fn an_append_costs_three_fsyncs_beyond_the_evidences_own() {
-    if !strace_is_there() {
+    if !ready("a process killed and starved at every write", &[Tool::Program("strace")]) {
         return;
     }
     let sandbox = ledger(3);

@@ -1,7 +1,7 @@
 //! Foreign verifiers: what other people's tools say of a ledger written here.
 //!
-//! `tests/interop/install` installs the tools. A check whose tool is missing fails and says so; with
-//! `PROOFMARK_SKIP_INTEROP=1` it is skipped, and that is announced on stderr whether or not anything fails.
+//! `tests/interop/install` installs the tools. A check whose tool is missing is skipped, and that is announced on stderr
+//! whether or not anything fails; with `PROOFMARK_REQUIRE_INTEROP=1`, as in `.ci/run`, it fails.
 
 pub mod tools;
 
