@@ -43,7 +43,7 @@ fn a_folder_gets_a_ledger_and_a_home_its_keys() {
     assert_eq!(
         shown,
         format!(
-            "made a ledger: $SANDBOX/work/.ledger
+            "made a ledger: $SANDBOX/here/.ledger
   origin   {origin}
   genesis  {genesis}  (pin this digest; give it to your auditor)
   receipts 1
@@ -87,7 +87,7 @@ fn a_second_run_says_so_and_changes_no_byte() {
     assert_eq!(first["keys"]["identityEncrypted"], false);
     let before = everything(&sandbox);
     let text = sandbox.ok(&["init"]);
-    assert!(text.starts_with("there is a ledger already, nothing was changed: $SANDBOX/work/.ledger\n"), "{text}");
+    assert!(text.starts_with("there is a ledger already, nothing was changed: $SANDBOX/here/.ledger\n"), "{text}");
     assert!(text.contains("  origin   example.org/evals\n") && text.contains("  receipts 1\n"), "{text}");
     let (code, again) = sandbox.json(&["init", "--person", "ann", "--origin", "example.org/evals"]);
     assert_eq!((code, again["created"].as_bool()), (0, Some(false)));
@@ -165,29 +165,29 @@ fn a_place_that_cannot_be_a_ledger_is_refused() {
     sandbox.ok(&["init", "--ledger", "named"]);
     let folder_wanted = "and a ledger is a folder";
     for (place, message) in [
-        ("file/.ledger", format!("error: `$SANDBOX/work/file/.ledger` is a file, {folder_wanted}\n")),
+        ("file/.ledger", format!("error: `$SANDBOX/here/file/.ledger` is a file, {folder_wanted}\n")),
         (
             "link/.ledger",
             format!(
-                "error: `$SANDBOX/work/link/.ledger` is a symbolic link, {folder_wanted}
+                "error: `$SANDBOX/here/link/.ledger` is a symbolic link, {folder_wanted}
 hint: say `--ledger DIR` with the folder that it names\n"
             ),
         ),
         (
             "full/.ledger",
-            "error: `$SANDBOX/work/full/.ledger` is not empty and no ledger: it has `notes.txt` in it
+            "error: `$SANDBOX/here/full/.ledger` is not empty and no ledger: it has `notes.txt` in it
 hint: `--ledger DIR` names the ledger's own folder, such as `.ledger`\n"
                 .to_owned(),
         ),
         (
             "whole/.ledger/objects/.ledger",
-            "error: `$SANDBOX/work/whole/.ledger/objects/.ledger` is inside the ledger `$SANDBOX/work/whole/.ledger`
+            "error: `$SANDBOX/here/whole/.ledger/objects/.ledger` is inside the ledger `$SANDBOX/here/whole/.ledger`
 hint: make it in a folder of its own\n"
                 .to_owned(),
         ),
         (
             "named/sub",
-            "error: `$SANDBOX/work/named/sub` is inside the ledger `$SANDBOX/work/named`
+            "error: `$SANDBOX/here/named/sub` is inside the ledger `$SANDBOX/here/named`
 hint: make it in a folder of its own\n"
                 .to_owned(),
         ),

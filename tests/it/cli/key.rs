@@ -266,7 +266,7 @@ fn exports_that_make_no_sense_are_refused() {
         &sandbox,
         &["key", "export", "--log"],
         2,
-        "error: there is no `.ledger` in $SANDBOX/work or above it
+        "error: there is no `.ledger` in $SANDBOX/here or above it
 hint: `proofmark init` makes one; `--ledger DIR` names one elsewhere\n",
     );
     let run = sandbox.run(&["key", "export", "--format", "vkey", "--name", "two words"]);

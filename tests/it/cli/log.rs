@@ -125,7 +125,7 @@ fn an_unusable_index_is_said_and_nothing_is_lost() {
     assert_eq!((run.code, run.stdout), (0, expected));
     assert_eq!(
         run.stderr,
-        "the index is kept in memory for this run: `$SANDBOX/work/.ledger/index.sqlite` is not a plain file\n"
+        "the index is kept in memory for this run: `$SANDBOX/here/.ledger/index.sqlite` is not a plain file\n"
     );
     assert_eq!(sandbox.run(&["log", "--quiet"]).stderr, "");
 }

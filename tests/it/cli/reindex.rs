@@ -15,7 +15,7 @@ fn the_index_is_made_anew_and_once_more() {
         assert!(sandbox.path(".ledger/index.sqlite").is_file());
     }
     let text = sandbox.ok(&["reindex"]);
-    assert!(text.starts_with("$SANDBOX/work/.ledger/index.sqlite: 7 receipts in ") && text.ends_with(" s\n"), "{text}");
+    assert!(text.starts_with("$SANDBOX/here/.ledger/index.sqlite: 7 receipts in ") && text.ends_with(" s\n"), "{text}");
     // Nothing is left behind, and a file that was no index is one now.
     std::fs::write(sandbox.path(".ledger/index.sqlite"), b"no database").unwrap();
     std::fs::write(sandbox.path(".ledger/index.sqlite.new"), b"left by a killed process").unwrap();
@@ -39,7 +39,7 @@ fn what_cannot_be_deleted_is_a_failure_and_no_ledger_is_a_refusal() {
     let run = sandbox.run(&["reindex"]);
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
     assert!(
-        run.stderr.starts_with("error: cannot remove `$SANDBOX/work/.ledger/index.sqlite`\ncaused by: "),
+        run.stderr.starts_with("error: cannot remove `$SANDBOX/here/.ledger/index.sqlite`\ncaused by: "),
         "{}",
         run.stderr
     );

@@ -24,13 +24,13 @@ impl Sandbox {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("home")).unwrap();
-        std::fs::create_dir(folder.path().join("work")).unwrap();
+        std::fs::create_dir(folder.path().join("here")).unwrap();
         Self { folder, environment: Vec::new() }
     }
 
     /// The folder that commands run in.
     pub fn work(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.folder.path().join("here")
     }
 
     pub fn home(&self) -> PathBuf {
