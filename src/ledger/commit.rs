@@ -18,6 +18,8 @@ pub(super) struct Writer<'a> {
     lock: Box<dyn Exclusive + 'a>,
     /// The authoritative checkpoint, exactly as the cell holds it; `None` before receipt 0.
     cell: Option<Vec<u8>>,
+    /// The edge that is extended, and the same with what was pushed.
+    base: Frontier,
     frontier: Frontier,
     bundles: BundleWriter,
 }
@@ -39,7 +41,8 @@ impl<'a> Writer<'a> {
             return Err(LedgerError::Present);
         }
         discard_staged(store)?;
-        Ok(Self { store, lock, cell: None, frontier: Frontier::new(), bundles: BundleWriter::new() })
+        let (base, frontier, bundles) = Default::default();
+        Ok(Self { store, lock, cell: None, base, frontier, bundles })
     }
 
     /// Takes the lock, finishes or discards what a dead writer left, and loads the edge of the log.
@@ -57,7 +60,8 @@ impl<'a> Writer<'a> {
         // Everything that the checkpoint covers is in its place, so what is staged now belongs to nothing.
         discard_staged(store)?;
         let bundles = BundleWriter::load(checkpoint.size(), |bundle| read_bundle(store, bundle))?;
-        Ok((Self { store, lock, cell: Some(cell.clone()), frontier, bundles }, checkpoint, cell))
+        let base = frontier.clone();
+        Ok((Self { store, lock, cell: Some(cell.clone()), base, frontier, bundles }, checkpoint, cell))
     }
 
     /// How many entries there are, with those pushed.
@@ -80,7 +84,6 @@ impl<'a> Writer<'a> {
         sign: impl FnOnce(&Checkpoint) -> Result<Note, LedgerError>,
         remember: impl FnOnce(&[u8]) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError> {
-        let old = self.old_edge()?;
         let checkpoint = Checkpoint::new(origin, self.frontier.head())?;
         let note = sign(&checkpoint)?.encode();
         if let Some((bundle, mut bytes)) = self.bundles.partial_bundle() {
@@ -90,19 +93,8 @@ impl<'a> Writer<'a> {
             discard_staged(self.store)?;
             return Err(LedgerError::Contention);
         }
-        apply(self.store, &checkpoint, &note, old)?;
+        apply(self.store, &checkpoint, &note, self.base)?;
         remember(&note)
-    }
-
-    /// The edge before this commit, from the tiles that it left.
-    fn old_edge(&self) -> Result<Frontier, LedgerError> {
-        match &self.cell {
-            None => Ok(Frontier::new()),
-            Some(note) => {
-                let old: Checkpoint = Note::parse(note)?.text().parse()?;
-                load_edge(self.store, &old)
-            }
-        }
     }
 }
 
