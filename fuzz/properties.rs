@@ -1,6 +1,8 @@
 //! What must hold of any bytes whatever: no panic, no output out of proportion, and what is accepted encodes back to
 //! itself. One function a format; the fuzz targets and `tests/it/property_formats.rs` call the same ones.
 
+use std::sync::LazyLock;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proofmark::calibrate::{Format, Profile, Reading, SwiftFormat};
@@ -209,12 +211,20 @@ pub fn scorecard(bytes: &[u8]) {
 
 /// Prediction records: whatever the swift reader reads, the strict one reads the same; whole files likewise.
 pub fn predictions(bytes: &[u8]) {
-    let profile = Profile::built_in("bristol/v1").unwrap();
-    let swift = SwiftFormat::of(Format::of(profile.terms()));
+    static BRISTOL: LazyLock<(Profile, SwiftFormat)> = LazyLock::new(|| {
+        let profile = Profile::built_in("bristol/v1").unwrap();
+        let swift = SwiftFormat::of(Format::of(profile.terms()));
+        (profile, swift)
+    });
+    let (profile, swift) = &*BRISTOL;
     for (bytes, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
         if let Some(record) = swift.read_swiftly(bytes) {
             assert_eq!(swift.strict().read_strictly("p.jsonl", Line { number, bytes }).unwrap(), record);
         }
+    }
+    // Reading a file takes blocks of megabytes, so only some are read whole.
+    if !bytes.len().is_multiple_of(16) {
+        return;
     }
     let outcome = |reading: Reading| match reading.read("p.jsonl", bytes) {
         Ok(reading) => {
@@ -225,5 +235,5 @@ pub fn predictions(bytes: &[u8]) {
             Err(error.to_string())
         }
     };
-    assert_eq!(outcome(Reading::new(&profile)), outcome(Reading::strictly(&profile)));
+    assert_eq!(outcome(Reading::new(profile)), outcome(Reading::strictly(profile)));
 }
