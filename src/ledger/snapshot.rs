@@ -18,6 +18,9 @@ const WIDTH: u64 = 256;
 /// No tile or bundle is larger: 256 entries of 65,535 bytes with their lengths.
 pub(super) const MAX_BUNDLE_BYTES: u64 = WIDTH * (2 + 65_535);
 
+/// How often a tile is looked for before it counts as missing.
+const LOOKS: usize = 8;
+
 /// Reads a tile of hashes by its name.
 pub type TileSource<'a> = Box<dyn FnMut(TileName) -> Result<Vec<u8>, LedgerError> + 'a>;
 
@@ -53,12 +56,26 @@ fn width_of(name: &Name) -> Option<(u16, Name)> {
     Some((tile.width(), name.clone()))
 }
 
+/// Looks for something until it is there: between finding a partial tile and reading it, a writer may have put a wider
+/// one in its place.
+pub(super) fn until_present<T>(mut look: impl FnMut() -> Result<T, LedgerError>) -> Result<T, LedgerError> {
+    for _ in 1..LOOKS {
+        match look() {
+            Err(LedgerError::Missing { .. }) => {}
+            found => return found,
+        }
+    }
+    look()
+}
+
 fn read_present(store: &dyn Store, tile: TileName) -> Result<(TileName, Vec<u8>), LedgerError> {
-    let name = present(store, tile)?;
-    let missing = || LedgerError::Missing { name: name.to_string() };
-    let bytes = store.read(&name, MAX_BUNDLE_BYTES)?.ok_or_else(missing)?;
-    let found: TileName = name.as_str().parse()?;
-    Ok((found, bytes))
+    until_present(|| {
+        let name = present(store, tile)?;
+        let missing = || LedgerError::Missing { name: name.to_string() };
+        let bytes = store.read(&name, MAX_BUNDLE_BYTES)?.ok_or_else(missing)?;
+        let found: TileName = name.as_str().parse()?;
+        Ok((found, bytes))
+    })
 }
 
 /// A tile of hashes, cut to the width asked for.
