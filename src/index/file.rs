@@ -68,13 +68,56 @@ pub(super) fn blames_content(error: &rusqlite::Error) -> bool {
     }
 }
 
+/// An open index.
+///
+/// SQLite knows a database's companions by name only. So that nobody takes those of a new index for those of the one that
+/// it replaces, the folder is locked: shared while an index is opened and while it is closed, alone while it is replaced.
+pub(super) struct Handle {
+    connection: Option<Connection>,
+    /// The ledger's folder; `None` for an index in memory.
+    folder: Option<PathBuf>,
+}
+
+impl Handle {
+    /// The connection, which is there until the handle is dropped.
+    pub(super) fn connection(&self) -> Result<&Connection, IndexError> {
+        self.connection.as_ref().ok_or(IndexError::Unsettled)
+    }
+
+    /// Lets go of the file.
+    pub(super) fn close(&mut self) {
+        // Where the lock cannot be had, closing without it is still right unless a replacement is under way.
+        let _lock = self.folder.take().map(|folder| lock(&folder, File::lock_shared));
+        self.connection = None;
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Locks the ledger's folder itself, which no writer of the ledger waits for.
+fn lock(folder: &Path, how: impl FnOnce(&File) -> io::Result<()>) -> Result<File, IndexError> {
+    let lock = File::open(folder).map_err(|source| failed("open", folder, source))?;
+    how(&lock).map_err(|source| failed("lock", folder, source))?;
+    Ok(lock)
+}
+
 /// Opens the index in `folder`, made anew where it must be, and brought up to the log.
-pub(super) fn open<'a>(ledger: &'a Ledger, folder: &Path) -> Result<(Connection, Snapshot<'a>), IndexError> {
+pub(super) fn open<'a>(ledger: &'a Ledger, folder: &Path) -> Result<(Handle, Snapshot<'a>), IndexError> {
     let folder = fs::canonicalize(folder).map_err(|source| failed("find", folder, source))?;
     for attempt in 0..ATTEMPTS {
         let snapshot = ledger.snapshot()?;
-        match current(ledger, &snapshot, &folder) {
-            Ok((connection, Progress::Current)) => return Ok((connection, snapshot)),
+        let shared = lock(&folder, File::lock_shared)?;
+        let opened = current(ledger, &snapshot, &folder)
+            .map(|(connection, progress)| (Some(connection).filter(|_| progress == Progress::Current), progress));
+        drop(shared);
+        match opened {
+            Ok((Some(connection), _)) => {
+                return Ok((Handle { connection: Some(connection), folder: Some(folder) }, snapshot));
+            }
             // The log may have grown since the snapshot; but it may also have been put back to an older state.
             Ok((_, Progress::Ahead)) if attempt == 0 => {}
             Ok(_) | Err(Fault::Worthless) => replace(ledger, &folder, false)?,
@@ -143,12 +186,11 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Makes the index anew, one process at a time: the folder itself is locked, which no writer of the ledger waits for.
+/// Makes the index anew, one process at a time.
 ///
 /// Unless `always`, an index that another process made good in the meantime stays.
 fn replace(ledger: &Ledger, folder: &Path, always: bool) -> Result<(), IndexError> {
-    let lock = File::open(folder).map_err(|source| failed("open", folder, source))?;
-    lock.lock().map_err(|source| failed("lock", folder, source))?;
+    let _alone = lock(folder, File::lock)?;
     let snapshot = ledger.snapshot()?;
     if !always {
         match current(ledger, &snapshot, folder) {
@@ -192,10 +234,10 @@ fn build(ledger: &Ledger, snapshot: &Snapshot<'_>, path: &Path) -> Result<(), In
 }
 
 /// An index in memory, of the log as it is now.
-pub(super) fn in_memory(ledger: &Ledger) -> Result<(Connection, Snapshot<'_>), IndexError> {
+pub(super) fn in_memory(ledger: &Ledger) -> Result<(Handle, Snapshot<'_>), IndexError> {
     let snapshot = ledger.snapshot()?;
     let connection = Connection::open_in_memory()?;
     harden(&connection)?;
     catch_up::build(&connection, ledger.log(), &snapshot)?;
-    Ok((connection, snapshot))
+    Ok((Handle { connection: Some(connection), folder: None }, snapshot))
 }

@@ -18,10 +18,9 @@ pub use schema::SCHEMA;
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
-
 use crate::ledger::{Ledger, LedgerError, Reader, Snapshot};
 use crate::receipt::Receipt;
+use file::Handle;
 use row::{Columns, People};
 
 /// Why the index cannot answer.
@@ -200,7 +199,7 @@ pub struct Index<'a> {
     ledger: &'a Ledger,
     folder: Option<PathBuf>,
     place: Place,
-    connection: Connection,
+    handle: Handle,
     reader: Reader<'a>,
     people: People,
 }
@@ -214,9 +213,9 @@ impl<'a> Index<'a> {
             Some((Err(error), _)) => (file::in_memory(ledger)?, Place::Memory(Some(with_causes(&error)))),
             None => (file::in_memory(ledger)?, Place::Memory(None)),
         };
-        let (connection, snapshot) = opened;
+        let (handle, snapshot) = opened;
         let (folder, reader, people) = (folder.map(Path::to_owned), Reader::new(snapshot), People::default());
-        Ok(Self { ledger, folder, place, connection, reader, people })
+        Ok(Self { ledger, folder, place, handle, reader, people })
     }
 
     /// Deletes the index in `folder`, whatever it is, and makes it anew; returns how many receipts it covers.
@@ -247,7 +246,7 @@ impl<'a> Index<'a> {
     /// force, and whether the key may sign such a receipt, is for a verification to say.
     pub fn signed(&mut self, entry: &Entry) -> Result<Signed, IndexError> {
         let (snapshot, receipt) = (self.reader.snapshot(), &entry.receipt);
-        let statement = self.people.statement_for(&self.connection, snapshot, entry.index, receipt)?;
+        let statement = self.people.statement_for(self.handle.connection()?, snapshot, entry.index, receipt)?;
         let record = statement.and_then(|statement| statement.record_of(receipt.key()));
         Ok(match record.map(|record| receipt.verify(&record.key)) {
             None => Signed::UnknownKey,
@@ -262,8 +261,9 @@ impl<'a> Index<'a> {
             return Err(IndexError::Disagrees { index });
         }
         let receipt = self.reader.receipt(index)?;
-        let person = self.people.signer(&self.connection, self.reader.snapshot(), index, &receipt)?;
-        let (stored, round) = Columns::read(&self.connection, index)?.ok_or(IndexError::Disagrees { index })?;
+        let person = self.people.signer(self.handle.connection()?, self.reader.snapshot(), index, &receipt)?;
+        let (stored, round) =
+            Columns::read(self.handle.connection()?, index)?.ok_or(IndexError::Disagrees { index })?;
         let expected = Columns::of(&receipt, person.clone());
         if stored != expected || round.is_some() != expected.is_round() || round == Some(0) {
             return Err(IndexError::Disagrees { index });
@@ -277,10 +277,11 @@ impl<'a> Index<'a> {
             (Err(error), Some(folder), Place::File(_)) if error.blames_content() => {
                 let folder = folder.clone();
                 // Lets go of the file first.
-                self.connection = Connection::open_in_memory()?;
+                self.handle.close();
                 file::rebuild(self.ledger, &folder)?;
-                let (connection, snapshot) = file::open(self.ledger, &folder)?;
-                (self.connection, self.reader, self.people) = (connection, Reader::new(snapshot), People::default());
+                let (handle, snapshot) = file::open(self.ledger, &folder)?;
+                (self.handle, self.reader) = (handle, Reader::new(snapshot));
+                self.people = People::default();
                 ask(self)
             }
             (answer, ..) => answer,

@@ -75,7 +75,7 @@ impl Index<'_> {
             // The log itself knows.
             (0..before).rev().take(limit).collect()
         } else {
-            find(&self.connection, filter, before, limit)?
+            find(self.handle.connection()?, filter, before, limit)?
         };
         let mut entries = Vec::with_capacity(found.len());
         for index in found {
@@ -92,15 +92,15 @@ impl Index<'_> {
     pub fn question_set(&mut self, prefix: &str) -> Result<String, IndexError> {
         self.settled(|this| {
             let native = format!("pm1:{prefix}");
-            let mut matches = beginning_with(&this.connection, "question_set_id", prefix)?;
-            matches.extend(beginning_with(&this.connection, "question_set_id", &native)?);
+            let mut matches = beginning_with(this.handle.connection()?, "question_set_id", prefix)?;
+            matches.extend(beginning_with(this.handle.connection()?, "question_set_id", &native)?);
             if let Some(whole) = matches.iter().find(|id| **id == prefix || **id == native) {
                 return Ok(whole.clone());
             }
             match matches.as_slice() {
                 [only] => Ok(only.clone()),
                 [] => {
-                    let exist = beginning_with(&this.connection, "question_set_id", "")?;
+                    let exist = beginning_with(this.handle.connection()?, "question_set_id", "")?;
                     Err(IndexError::NoQuestionSet { prefix: prefix.to_owned(), exist })
                 }
                 _ => Err(IndexError::AmbiguousQuestionSet { prefix: prefix.to_owned(), matches }),
@@ -113,7 +113,7 @@ impl Index<'_> {
     pub fn object(&mut self, prefix: &str) -> Result<Vec<Claim>, IndexError> {
         self.settled(|this| {
             let mut claims: Vec<Claim> = Vec::new();
-            for (index, role, blake3) in objects(&this.connection, prefix)? {
+            for (index, role, blake3) in objects(this.handle.connection()?, prefix)? {
                 let entry = this.read_entry(index)?;
                 let evidence = &entry.receipt.statement().predicate.evidence;
                 let stated =
@@ -133,8 +133,8 @@ impl Index<'_> {
     }
 
     /// The names of the lines, in order, `limit` at most.
-    pub(super) fn line_names(&self, limit: usize) -> Result<Vec<String>, rusqlite::Error> {
-        distinct(&self.connection, "line", "", limit)
+    pub(super) fn line_names(&self, limit: usize) -> Result<Vec<String>, IndexError> {
+        Ok(distinct(self.handle.connection()?, "line", "", limit)?)
     }
 }
 

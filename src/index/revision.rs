@@ -167,7 +167,7 @@ impl Index<'_> {
     /// # Errors
     /// [`IndexError::NoLine`].
     pub fn expect_line(&mut self, line: &LineName) -> Result<(), IndexError> {
-        self.settled(|this| match catch_up::last_round(&this.connection, line.as_str())? {
+        self.settled(|this| match catch_up::last_round(this.handle.connection()?, line.as_str())? {
             0 => Err(IndexError::NoLine { name: line.to_string(), lines: this.near_lines(line.as_str())? }),
             _ => Ok(()),
         })
@@ -198,14 +198,14 @@ impl Index<'_> {
 
     /// The round of a line; `None` where there is no such line.
     fn line_or_none(&mut self, rev: &Rev, line: &LineName, back: u64) -> Result<Option<Entry>, IndexError> {
-        let newest = catch_up::last_round(&self.connection, line.as_str())?;
+        let newest = catch_up::last_round(self.handle.connection()?, line.as_str())?;
         if newest == 0 {
             return Ok(None);
         }
         let Some(round) = newest.checked_sub(back).filter(|round| *round > 0) else {
             return Err(IndexError::OutsideLine { text: rev.to_string(), line: line.to_string(), rounds: newest });
         };
-        let index = round_at(&self.connection, line, round)?;
+        let index = round_at(self.handle.connection()?, line, round)?;
         let entry = self.read_entry(index)?;
         if entry.line() != Some(line) || entry.round != Some(round) {
             return Err(IndexError::Disagrees { index });
@@ -215,7 +215,8 @@ impl Index<'_> {
 
     /// The only receipt whose id begins so; `None` where there is none.
     fn id_or_none(&mut self, prefix: &str) -> Result<Option<Entry>, IndexError> {
-        let found = ids(&self.connection, "id >= ?1 AND id < ?1 || 'g' GROUP BY id ORDER BY id", prefix, LISTED)?;
+        let found =
+            ids(self.handle.connection()?, "id >= ?1 AND id < ?1 || 'g' GROUP BY id ORDER BY id", prefix, LISTED)?;
         let mut entries = Vec::with_capacity(found.len());
         for index in found {
             let entry = self.read_entry(index)?;
@@ -233,8 +234,8 @@ impl Index<'_> {
 
     /// Receipts whose ids share the most leading digits with `prefix`: its neighbours in the order of ids.
     fn near_ids(&mut self, prefix: &str) -> Result<Vec<Candidate>, IndexError> {
-        let mut found = ids(&self.connection, "id < ? GROUP BY id ORDER BY id DESC", prefix, 3)?;
-        found.extend(ids(&self.connection, "id >= ? GROUP BY id ORDER BY id", prefix, 3)?);
+        let mut found = ids(self.handle.connection()?, "id < ? GROUP BY id ORDER BY id DESC", prefix, 3)?;
+        found.extend(ids(self.handle.connection()?, "id >= ? GROUP BY id ORDER BY id", prefix, 3)?);
         let mut near = Vec::with_capacity(found.len());
         for index in found {
             near.push(self.read_entry(index)?.candidate());
