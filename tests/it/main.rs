@@ -6,6 +6,7 @@ mod agent;
 mod cli;
 mod conformance_ed25519;
 mod conformance_identity;
+mod conformance_jcs;
 mod conformance_merkle;
 mod conformance_regression;
 mod conformance_scorecard;
