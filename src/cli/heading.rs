@@ -6,7 +6,8 @@ use proofmark::index::{Entry, Index, Place};
 use proofmark::ledger::Ledger;
 use proofmark::object::ReceiptId;
 use proofmark::receipt::{
-    Baseline, Body, Comparison, GateBody, LineName, Moment, ReceiptRef, ScorecardBody, Subject, Text,
+    Authorization, Baseline, Body, Comparison, GateBody, LineName, Moment, ReceiptRef, ScorecardBody, Signoff, Subject,
+    Text,
 };
 use proofmark::trust::{KeyId, Statement};
 use serde::Serialize;
@@ -59,7 +60,7 @@ impl<'a> Summary<'a> {
             Body::Comparison(body) => comparison = Some(body),
             Body::Baseline(body) => baseline = Some(body),
             Body::Gate(body) => gate = Some(body),
-            Body::Trust(_) => {}
+            _ => {}
         }
         Self {
             index: entry.index,
@@ -112,6 +113,12 @@ pub fn in_a_line(entry: &Entry) -> String {
             format!("{}{recommended} under {}", body.verdict.name(), body.profile.name)
         }
         Body::Trust(statement) => format!("version {}", statement.version()),
+        Body::Signoff(body) => format!("{} on #{}: {}", body.decision, body.target.index, body.reason),
+        Body::Withdrawal(body) => format!("#{}: {}", body.target.index, body.reason),
+        Body::Waiver(body) => {
+            format!("{} of #{} until {}: {}", body.check, body.target.index, body.expires, body.reason)
+        }
+        Body::Authorization(body) => format!("#{} {}", body.target.index, body.decision),
     };
     let note = predicate.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let (id, kind) = (entry.receipt.id().short(), predicate.kind());
@@ -137,6 +144,17 @@ pub fn heading(entry: &Entry, id: &str) -> String {
         }
         Body::Gate(body) => gate(&mut text, body),
         Body::Trust(statement) => trust(&mut text, statement),
+        Body::Signoff(body) => signoff(&mut text, body),
+        Body::Withdrawal(body) => {
+            field(&mut text, "Withdrawn", &reference(&body.target));
+            field(&mut text, "Reason", body.reason.as_str());
+        }
+        Body::Waiver(body) => {
+            field(&mut text, "Waived", &format!("{} of {}", body.check, reference(&body.target)));
+            field(&mut text, "Expires", &body.expires.to_string());
+            field(&mut text, "Reason", body.reason.as_str());
+        }
+        Body::Authorization(body) => authorization(&mut text, body),
     }
     for subject in &statement.subject {
         field(&mut text, "Subject", &format!("{} sha256:{}", subject.name, subject.digest.sha256));
@@ -188,4 +206,28 @@ fn trust(text: &mut String, statement: &Statement) {
         let roles: Vec<_> = person.roles.iter().map(ToString::to_string).collect();
         field(text, "Person", &format!("{} ({})", person.name, roles.join(", ")));
     }
+}
+
+fn rests_on(text: &mut String, references: &[ReceiptRef]) {
+    for rest in references {
+        field(text, "Rests on", &reference(rest));
+    }
+}
+
+fn signoff(text: &mut String, body: &Signoff) {
+    field(text, "Decision", &format!("{} on {}", body.decision, reference(&body.target)));
+    if let Some(expires) = body.expires {
+        field(text, "Expires", &expires.to_string());
+    }
+    field(text, "Reason", body.reason.as_str());
+    rests_on(text, &body.rests_on);
+}
+
+fn authorization(text: &mut String, body: &Authorization) {
+    field(text, "Decision", &format!("{} on {}", body.decision, reference(&body.target)));
+    field(text, "Judged at", &format!("{} at size {}, root {}", body.at, body.size, body.root));
+    for reason in &body.reasons {
+        field(text, "Reason", reason.as_str());
+    }
+    rests_on(text, &body.rests_on);
 }

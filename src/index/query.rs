@@ -28,7 +28,7 @@ impl Filter {
         let (line, questions) = match &predicate.body {
             Body::Scorecard(body) => (Some(&body.line), Some(body.card.question_set_id())),
             Body::Baseline(body) => (Some(&body.line), None),
-            Body::Trust(_) | Body::Comparison(_) | Body::Gate(_) => (None, None),
+            _ => (None, None),
         };
         self.line.as_ref().is_none_or(|wanted| Some(wanted) == line)
             && self.questions.as_deref().is_none_or(|wanted| Some(wanted) == questions)

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::query::{LISTED, in_log};
 use super::{Entry, Index, IndexError, catch_up};
-use crate::receipt::{Body, Kind, LineName};
+use crate::receipt::{Kind, LineName};
 
 /// The fewest digits of an id that name a receipt.
 const MIN_PREFIX: usize = 4;
@@ -121,11 +121,7 @@ impl fmt::Display for Candidate {
 impl Entry {
     /// The line, of a scorecard or a baseline.
     pub fn line(&self) -> Option<&LineName> {
-        match &self.receipt.statement().predicate.body {
-            Body::Scorecard(body) => Some(&body.line),
-            Body::Baseline(body) => Some(&body.line),
-            Body::Trust(_) | Body::Comparison(_) | Body::Gate(_) => None,
-        }
+        self.receipt.statement().predicate.body.line()
     }
 
     fn candidate(&self) -> Candidate {

@@ -46,11 +46,7 @@ impl Columns {
     /// What the row of `receipt` must say.
     pub(super) fn of(receipt: &Receipt, person: Option<String>) -> Self {
         let predicate = &receipt.statement().predicate;
-        let line = match &predicate.body {
-            Body::Scorecard(body) => Some(body.line.to_string()),
-            Body::Baseline(body) => Some(body.line.to_string()),
-            Body::Trust(_) | Body::Comparison(_) | Body::Gate(_) => None,
-        };
+        let line = predicate.body.line().map(ToString::to_string);
         let card = match &predicate.body {
             Body::Scorecard(body) => Some(Card {
                 question_set_id: body.card.question_set_id().to_owned(),
@@ -62,7 +58,7 @@ impl Columns {
                 grounded_fraction: body.card.grounded_fraction(),
                 n: body.card.n() as i64,
             }),
-            Body::Trust(_) | Body::Comparison(_) | Body::Baseline(_) | Body::Gate(_) => None,
+            _ => None,
         };
         Self {
             id: receipt.id().to_string(),
@@ -190,7 +186,7 @@ impl<'c> Inserter<'c> {
             Body::Baseline(body) => {
                 self.baselines.execute((index, body.line.as_str(), body.target.index as i64)).map(|_| ())
             }
-            Body::Trust(_) | Body::Scorecard(_) | Body::Gate(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }
@@ -265,6 +261,6 @@ fn is_trust(connection: &Connection, index: u64) -> Result<bool, rusqlite::Error
 fn statement_in(receipt: &Receipt) -> Option<&trust::Statement> {
     match &receipt.statement().predicate.body {
         Body::Trust(statement) => Some(statement),
-        Body::Scorecard(_) | Body::Comparison(_) | Body::Baseline(_) | Body::Gate(_) => None,
+        _ => None,
     }
 }

@@ -37,7 +37,7 @@ impl History {
                 Body::Baseline(body) => {
                     history.baselines.insert(body.line.clone(), body.target);
                 }
-                Body::Trust(_) | Body::Comparison(_) | Body::Gate(_) => {}
+                _ => {}
             }
             Ok(())
         })?;

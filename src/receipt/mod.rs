@@ -3,18 +3,22 @@
 //! A receipt is a DSSE v1 envelope in canonical JSON around an in-toto Statement v1, signed once with Ed25519. Its id is
 //! the BLAKE3 of its exact bytes. `docs/format.md` is normative.
 
+mod decision;
 mod envelope;
 mod moment;
 mod predicate;
 mod statement;
+mod text;
 
+pub use decision::{Authorization, Decision, Release, Signoff, Waiver, Withdrawal};
 pub use envelope::{MAX_RECEIPT_BYTES, PAYLOAD_TYPE, Receipt, pre_authentication_encoding};
 pub use moment::Moment;
 pub use predicate::{
-    Baseline, Basis, Body, CandidateCounts, Comparison, Evidence, EvidenceError, GateBody, Kind, LineName, Predicate,
-    ReceiptRef, Role, ScorecardBody, Text, Tool, sorted_evidence,
+    Baseline, Basis, Body, CandidateCounts, Comparison, Evidence, EvidenceError, GateBody, Kind, Predicate, ReceiptRef,
+    ScorecardBody, Tool, sorted_evidence,
 };
 pub use statement::{STATEMENT_TYPE, Statement, Subject, SubjectDigest};
+pub use text::{LineName, ReasonCode, Role, Text};
 
 use crate::object::{CanonicalError, ReceiptId};
 use crate::trust::{KeyId, TrustError};

@@ -1,11 +1,11 @@
 //! What each kind of receipt says, beside what all of them say.
 
 use std::fmt;
-use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Moment, ReceiptError};
+use super::text::{printable, text_error};
+use super::{Authorization, LineName, Moment, ReceiptError, Role, Signoff, Text, Waiver, Withdrawal};
 use crate::gate::{ProfileName, Report, Verdict};
 use crate::object::{MAX_SAFE_INTEGER, ObjectId, ReceiptId, Sha256};
 use crate::question::{QuestionSetId, ScorerIdentity};
@@ -14,91 +14,6 @@ use crate::trust;
 
 /// The prefix of every predicate type; `urn:x-proofmark:<kind>:v1`.
 const PREFIX: &str = "urn:x-proofmark:";
-
-macro_rules! checked_text {
-    ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $holds:expr) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(String);
-
-        impl $name {
-            /// The text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = ReceiptError;
-
-            fn from_str(text: &str) -> Result<Self, ReceiptError> {
-                let holds: fn(&str) -> bool = $holds;
-                if holds(text) {
-                    Ok(Self(text.to_owned()))
-                } else {
-                    Err(ReceiptError::Text { what: $what, rule: $rule, found: text.chars().take(80).collect() })
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.0)
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    };
-}
-
-fn text_error(what: &'static str, rule: &'static str, found: &str) -> ReceiptError {
-    ReceiptError::Text { what, rule, found: found.chars().take(80).collect() }
-}
-
-fn word(text: &str, longest: usize, also: &[u8]) -> bool {
-    let bytes = text.as_bytes();
-    let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    text.len() <= longest
-        && bytes.first().is_some_and(plain)
-        && bytes.iter().all(|byte| plain(byte) || also.contains(byte))
-}
-
-fn printable(text: &str, longest: usize) -> bool {
-    !text.is_empty() && text.len() <= longest && text.trim() == text && !text.chars().any(char::is_control)
-}
-
-checked_text! {
-    /// The name of a line of rounds, such as `main` or `nightly`.
-    LineName, "a line name", "1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit", |text| word(text, 64, b"._-")
-}
-
-checked_text! {
-    /// What a piece of evidence is to its receipt, such as `questions` or `answers`.
-    Role, "an evidence role", "1 to 32 of a-z 0-9 -, beginning with a letter or digit", |text| word(text, 32, b"-")
-}
-
-checked_text! {
-    /// A line of text for people: subject names, notes.
-    Text, "a text", "1 to 1,000 bytes without control characters, not beginning or ending with white space",
-    |text| printable(text, 1000)
-}
-
-impl LineName {
-    /// `main`, the line that is meant when none is named.
-    pub fn main() -> Self {
-        Self("main".to_owned())
-    }
-}
 
 /// The program that made the receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -309,6 +224,42 @@ pub enum Body {
     Baseline(Baseline),
     /// A gate run.
     Gate(GateBody),
+    /// A person's decision on a receipt.
+    Signoff(Signoff),
+    /// A receipt that no longer counts.
+    Withdrawal(Withdrawal),
+    /// A check that is not to block.
+    Waiver(Waiver),
+    /// The release decision.
+    Authorization(Authorization),
+}
+
+impl Body {
+    /// The line, of a round or a baseline.
+    pub fn line(&self) -> Option<&LineName> {
+        match self {
+            Self::Scorecard(body) => Some(&body.line),
+            Self::Baseline(body) => Some(&body.line),
+            _ => None,
+        }
+    }
+
+    /// The receipts that it names, each with the member that names it.
+    pub fn named(&self) -> Vec<(&'static str, ReceiptRef)> {
+        let with = |target: ReceiptRef, rests_on: &[ReceiptRef]| {
+            let rest = rests_on.iter().map(|one| ("restsOn", *one));
+            [("target", target)].into_iter().chain(rest).collect()
+        };
+        match self {
+            Self::Trust(_) | Self::Scorecard(_) | Self::Gate(_) => Vec::new(),
+            Self::Comparison(body) => vec![("base", body.base), ("current", body.current)],
+            Self::Baseline(body) => with(body.target, &[]),
+            Self::Signoff(body) => with(body.target, &body.rests_on),
+            Self::Withdrawal(body) => with(body.target, &[]),
+            Self::Waiver(body) => with(body.target, &[]),
+            Self::Authorization(body) => with(body.target, &body.rests_on),
+        }
+    }
 }
 
 /// The kinds of receipts that this version knows.
@@ -324,11 +275,29 @@ pub enum Kind {
     Baseline,
     /// See [`Body::Gate`].
     Gate,
+    /// See [`Body::Signoff`].
+    Signoff,
+    /// See [`Body::Withdrawal`].
+    Withdrawal,
+    /// See [`Body::Waiver`].
+    Waiver,
+    /// See [`Body::Authorization`].
+    Authorization,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Trust, Self::Scorecard, Self::Comparison, Self::Baseline, Self::Gate];
+    pub const ALL: [Self; 9] = [
+        Self::Trust,
+        Self::Scorecard,
+        Self::Comparison,
+        Self::Baseline,
+        Self::Gate,
+        Self::Signoff,
+        Self::Withdrawal,
+        Self::Waiver,
+        Self::Authorization,
+    ];
 
     /// The kind's name, as in `scorecard`.
     pub fn as_str(self) -> &'static str {
@@ -338,6 +307,10 @@ impl Kind {
             Self::Comparison => "comparison",
             Self::Baseline => "baseline",
             Self::Gate => "gate",
+            Self::Signoff => "signoff",
+            Self::Withdrawal => "withdrawal",
+            Self::Waiver => "waiver",
+            Self::Authorization => "authorization",
         }
     }
 
@@ -386,19 +359,23 @@ impl Predicate {
             Body::Comparison(_) => Kind::Comparison,
             Body::Baseline(_) => Kind::Baseline,
             Body::Gate(_) => Kind::Gate,
+            Body::Signoff(_) => Kind::Signoff,
+            Body::Withdrawal(_) => Kind::Withdrawal,
+            Body::Waiver(_) => Kind::Waiver,
+            Body::Authorization(_) => Kind::Authorization,
         }
     }
 
     /// The rules that the members' own types do not carry.
     pub(super) fn hold_together(&self) -> Result<(), ReceiptError> {
         let sizes = self.evidence.iter().map(|evidence| evidence.size);
-        let counts = sizes.chain([self.index]).chain(self.trust.map(|trust| trust.index));
-        let counts: Vec<u64> = match &self.body {
-            Body::Comparison(body) => counts.chain([body.base.index, body.current.index]).collect(),
-            Body::Baseline(body) => counts.chain([body.target.index]).collect(),
-            Body::Gate(body) => counts.chain([body.candidates.total]).collect(),
-            Body::Trust(_) | Body::Scorecard(_) => counts.collect(),
+        let named = self.body.named().into_iter().map(|(_, reference)| reference.index);
+        let of_body = match &self.body {
+            Body::Gate(body) => Some(body.candidates.total),
+            Body::Authorization(body) => Some(body.size),
+            _ => None,
         };
+        let counts = sizes.chain([self.index]).chain(self.trust.map(|trust| trust.index)).chain(named).chain(of_body);
         if let Some(count) = counts.into_iter().find(|count| i128::from(*count) > MAX_SAFE_INTEGER) {
             return Err(text_error("an index or size", "at most 2^53 - 1", &count.to_string()));
         }
@@ -413,7 +390,9 @@ impl Predicate {
             Body::Scorecard(body) => body.hold_together(),
             Body::Comparison(body) => body.hold_together(),
             Body::Gate(body) => body.hold_together(),
-            Body::Trust(_) | Body::Baseline(_) => Ok(()),
+            Body::Signoff(body) => body.hold_together(),
+            Body::Authorization(body) => body.hold_together(),
+            Body::Trust(_) | Body::Baseline(_) | Body::Withdrawal(_) | Body::Waiver(_) => Ok(()),
         }
     }
 
@@ -454,6 +433,10 @@ impl Serialize for Predicate {
             Body::Comparison(body) => self.written(body).serialize(serializer),
             Body::Baseline(body) => self.written(body).serialize(serializer),
             Body::Gate(body) => self.written(body).serialize(serializer),
+            Body::Signoff(body) => self.written(body).serialize(serializer),
+            Body::Withdrawal(body) => self.written(body).serialize(serializer),
+            Body::Waiver(body) => self.written(body).serialize(serializer),
+            Body::Authorization(body) => self.written(body).serialize(serializer),
         }
     }
 }

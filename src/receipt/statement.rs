@@ -122,6 +122,10 @@ fn predicate_of(kind: Kind, text: &str) -> Result<Predicate, serde_json::Error> 
         Kind::Comparison => serde_json::from_str::<Written<_>>(text)?.read(Body::Comparison),
         Kind::Baseline => serde_json::from_str::<Written<_>>(text)?.read(Body::Baseline),
         Kind::Gate => serde_json::from_str::<Written<_>>(text)?.read(Body::Gate),
+        Kind::Signoff => serde_json::from_str::<Written<_>>(text)?.read(Body::Signoff),
+        Kind::Withdrawal => serde_json::from_str::<Written<_>>(text)?.read(Body::Withdrawal),
+        Kind::Waiver => serde_json::from_str::<Written<_>>(text)?.read(Body::Waiver),
+        Kind::Authorization => serde_json::from_str::<Written<_>>(text)?.read(Body::Authorization),
     })
 }
 

@@ -94,41 +94,41 @@ impl<'a> Receipts<'a> {
     }
 
     fn check_references(&self, index: u64, receipt: &Receipt, docket: &mut Docket) {
-        let rounds: Vec<(&str, ReceiptRef, Option<&LineName>)> = match &receipt.statement().predicate.body {
-            Body::Trust(_) | Body::Scorecard(_) | Body::Gate(_) => return,
-            Body::Comparison(body) => vec![("base", body.base, None), ("current", body.current, None)],
-            Body::Baseline(body) => vec![("target", body.target, Some(&body.line))],
-        };
-        for (member, reference, line) in rounds {
+        let body = &receipt.statement().predicate.body;
+        for (member, reference) in body.named() {
             docket.count(Axis::Structure, "references", 1);
-            if let Some(finding) = self.check_round(member, reference, line) {
-                docket.find(finding.at(index, Some(receipt.id())));
-            }
+            let found = match (self.referred(member, reference), body) {
+                (Err(finding), _) => Some(*finding),
+                (Ok(seen), Body::Comparison(_)) => self.check_round(member, seen, None),
+                (Ok(seen), Body::Baseline(baseline)) => self.check_round(member, seen, Some(&baseline.line)),
+                (Ok(_), _) => None,
+            };
+            docket.find_all(found.map(|finding| finding.at(index, Some(receipt.id()))));
         }
     }
 
-    /// A reference must be to an earlier scorecard, for a baseline to one of its own line.
-    fn check_round(&self, member: &str, reference: ReceiptRef, line: Option<&LineName>) -> Option<Finding> {
+    /// The earlier receipt that a reference is to.
+    fn referred(&self, member: &str, reference: ReceiptRef) -> Result<Seen, Box<Finding>> {
         let ReceiptRef { index, receipt } = reference;
         let place = self.seen.binary_search_by_key(&index, |seen| seen.index);
-        let seen = place.ok().and_then(|place| self.seen.get(place));
-        let expected = format!("`{member}`: receipt {receipt} earlier in the log, at index {index}");
-        let Some(seen) = seen else {
-            return Some(Finding::new(
-                Code::ReferenceBroken,
-                expected,
-                "no receipt at an earlier index of that number",
-            ));
+        let found = match place.ok().and_then(|place| self.seen.get(place)) {
+            Some(seen) if seen.id == receipt => return Ok(*seen),
+            Some(seen) => format!("receipt {} there", seen.id),
+            None => "no receipt at an earlier index of that number".to_owned(),
         };
-        if seen.id != receipt {
-            return Some(Finding::new(Code::ReferenceBroken, expected, format!("receipt {} there", seen.id)));
-        }
+        let expected = format!("`{member}`: receipt {receipt} earlier in the log, at index {index}");
+        Err(Box::new(Finding::new(Code::ReferenceBroken, expected, found)))
+    }
+
+    /// What must be a scorecard, for a baseline one of its own line.
+    fn check_round(&self, member: &str, seen: Seen, line: Option<&LineName>) -> Option<Finding> {
         let Some(found) = seen.line else {
             return Some(Finding::new(Code::ReferenceKind, format!("`{member}`: a scorecard"), "another kind"));
         };
         let line = line.filter(|line| self.lines.get(*line).map(|(number, _)| *number) != Some(found))?;
         let expected = format!("`{member}`: a round of the line `{line}`");
-        Some(Finding::new(Code::ReferenceKind, expected, format!("receipt #{index} is a round of another line")))
+        let found = format!("receipt #{} is a round of another line", seen.index);
+        Some(Finding::new(Code::ReferenceKind, expected, found))
     }
 
     /// What is known only at the end.

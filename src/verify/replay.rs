@@ -65,7 +65,7 @@ impl Replayer<'_> {
             Body::Scorecard(body) => case.scorecard(body)?,
             Body::Comparison(body) => case.comparison(body)?,
             Body::Gate(body) => case.gate(body)?,
-            Body::Trust(_) | Body::Baseline(_) => {}
+            _ => {}
         }
         Ok(case.outcome)
     }

@@ -10,7 +10,7 @@ use super::{Audit, MAX_BUNDLE_BYTES, VerifyError, WIDTH};
 use crate::ledger::{LedgerError, Snapshot};
 use crate::merkle::TileName;
 use crate::object::ReceiptId;
-use crate::receipt::{Body, Receipt};
+use crate::receipt::Receipt;
 use crate::store::{Store, StoreError};
 
 /// Checks receipt `index`, receipt 0, and every receipt that they name.
@@ -55,11 +55,7 @@ fn bundle_of(index: u64, size: u64) -> Option<TileName> {
 fn rests_on(receipt: &Receipt) -> Vec<u64> {
     let predicate = &receipt.statement().predicate;
     let mut indexes: Vec<u64> = predicate.trust.iter().map(|reference| reference.index).collect();
-    match &predicate.body {
-        Body::Trust(_) | Body::Scorecard(_) | Body::Gate(_) => {}
-        Body::Comparison(body) => indexes.extend([body.base.index, body.current.index]),
-        Body::Baseline(body) => indexes.push(body.target.index),
-    }
+    indexes.extend(predicate.body.named().into_iter().map(|(_, reference)| reference.index));
     indexes
 }
 

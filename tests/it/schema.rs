@@ -195,7 +195,7 @@ fn definitions_of_one_name_are_the_same_everywhere() {
 #[test]
 fn receipts_of_every_kind_validate() {
     let worked = worked::ledger();
-    worked.append_gate();
+    worked.append_decisions(worked.append_gate());
     let mut kinds = Vec::new();
     for receipt in worked.receipts() {
         let kind = receipt.statement().predicate.kind();

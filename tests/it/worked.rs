@@ -8,7 +8,8 @@ use proofmark::ledger::{Draft, Ledger, LogSigner, Ratchet};
 use proofmark::object::{Sha256, encode};
 use proofmark::question::{Answers, QuestionSet, Scheme};
 use proofmark::receipt::{
-    Baseline, Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody, Subject,
+    Authorization, Baseline, Basis, Body, Comparison, Decision, Evidence, GateBody, Moment, ReasonCode, Receipt,
+    ReceiptRef, Release, ScorecardBody, Signoff, Subject, Text, Waiver, Withdrawal,
 };
 use proofmark::score::Scorer;
 use proofmark::scorecard::{DEFAULT_TOLERANCE, Judged, Scorecard, detect_regression, evaluate};
@@ -128,6 +129,31 @@ impl Worked {
         ];
         let subject = Subject::new("model".parse().unwrap(), Sha256::of(b"model"));
         self.append(draft(vec![subject], evidence, Body::Gate(GateBody::of(&report))))
+    }
+
+    /// One receipt of each kind that a person decides with, about a gate receipt.
+    pub fn append_decisions(&self, gate: ReceiptRef) {
+        let (reason, expires) =
+            ("Known, and watched".parse::<Text>().unwrap(), Moment::from_unix(1_800_000_000).unwrap());
+        let check: ReasonCode = "comparison-regressed".parse().unwrap();
+        let waiver = Waiver { target: gate, check, reason: reason.clone(), expires };
+        let waiver = self.append(draft(vec![self.subject(gate)], Vec::new(), Body::Waiver(waiver)));
+        let (decision, rests_on) = (Decision::Go, vec![waiver]);
+        let signoff = Signoff { target: gate, decision, reason: reason.clone(), expires: Some(expires), rests_on };
+        let signoff = self.append(draft(vec![self.subject(gate)], Vec::new(), Body::Signoff(signoff)));
+        let withdrawal = Withdrawal { target: signoff, reason };
+        self.append(draft(vec![self.subject(signoff)], Vec::new(), Body::Withdrawal(withdrawal)));
+        let snapshot = self.ledger.snapshot().unwrap();
+        let authorization = Authorization {
+            target: gate,
+            decision: Release::Blocked,
+            at: Moment::from_unix(1_790_000_000).unwrap(),
+            size: snapshot.size(),
+            root: snapshot.checkpoint().root(),
+            reasons: vec!["gate-blocked".parse().unwrap(), "signoff-missing".parse().unwrap()],
+            rests_on: vec![waiver],
+        };
+        self.append(draft(vec![self.subject(gate)], Vec::new(), Body::Authorization(authorization)));
     }
 
     fn comparison(&self, base: ReceiptRef, current: ReceiptRef) -> Draft {
