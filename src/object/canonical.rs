@@ -31,9 +31,9 @@ pub enum CanonicalError {
     },
 }
 
-/// The canonical bytes of any serializable value.
+/// The canonical bytes of any serializable value. Integers beyond 2^53 - 1, NaN and infinities have none.
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
-    serde_jcs::to_vec(value).map_err(CanonicalError::Encode)
+    super::writer::write(value).map_err(CanonicalError::Encode)
 }
 
 /// The canonical bytes of a [`Json`] value; integers that a double cannot hold are refused, not rounded.

@@ -6,6 +6,7 @@ mod canonical;
 mod digest;
 mod json;
 mod record;
+mod writer;
 
 pub use canonical::{CanonicalError, MAX_SAFE_INTEGER, encode, encode_json, parse_canonical};
 pub use digest::{DigestError, ObjectId, ReceiptId, Sha256};

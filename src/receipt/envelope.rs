@@ -1,5 +1,7 @@
 //! DSSE v1 envelopes (secure-systems-lab/dsse, protocol and envelope v1.0.2) with exactly one signature.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,46 @@ struct Envelope {
 struct EnvelopeSignature {
     keyid: String,
     sig: String,
+}
+
+/// What an envelope says beside what all of them say.
+struct Members<'a> {
+    payload: Cow<'a, str>,
+    keyid: Cow<'a, str>,
+    sig: Cow<'a, str>,
+}
+
+impl<'a> Members<'a> {
+    /// Takes them from an envelope of the one canonical form, whose every byte is either fixed or inside one of them.
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let plain = |text: &'a str, after: &str| -> Option<(Cow<'a, str>, &'a str)> {
+            let (member, rest) = text.split_once('"')?;
+            let escaped = member.bytes().any(|byte| byte == b'\\' || byte < 0x20);
+            (!escaped).then_some((Cow::Borrowed(member), rest.strip_prefix(after)?))
+        };
+        let rest = text.strip_prefix(r#"{"payload":""#)?;
+        let (payload, rest) = plain(rest, r#","payloadType":"application/vnd.in-toto+json","signatures":[{"keyid":""#)?;
+        let (keyid, rest) = plain(rest, r#","sig":""#)?;
+        let (sig, rest) = plain(rest, "}]}")?;
+        rest.is_empty().then_some(Self { payload, keyid, sig })
+    }
+
+    /// Reads any other bytes, of which most are no envelope, to say what is wrong with them.
+    fn explain(bytes: &[u8]) -> Result<Self, ReceiptError> {
+        let Envelope { payload, payload_type, mut signatures } =
+            parse_canonical(bytes).map_err(ReceiptError::Envelope)?;
+        if payload_type != PAYLOAD_TYPE {
+            return Err(ReceiptError::PayloadType { found: payload_type.chars().take(80).collect() });
+        }
+        let found = signatures.len();
+        match signatures.pop() {
+            Some(EnvelopeSignature { keyid, sig }) if found == 1 => {
+                Ok(Self { payload: payload.into(), keyid: keyid.into(), sig: sig.into() })
+            }
+            _ => Err(ReceiptError::SignatureCount { found }),
+        }
+    }
 }
 
 /// What DSSE signs: `DSSEv1 SP len(type) SP type SP len(payload) SP payload`, lengths in decimal bytes.
@@ -71,17 +113,14 @@ impl Receipt {
         if bytes.len() > MAX_RECEIPT_BYTES {
             return Err(ReceiptError::TooLarge { size: bytes.len() });
         }
-        let envelope: Envelope = parse_canonical(bytes).map_err(ReceiptError::Envelope)?;
-        if envelope.payload_type != PAYLOAD_TYPE {
-            return Err(ReceiptError::PayloadType { found: envelope.payload_type.chars().take(80).collect() });
-        }
-        let [signed] = envelope.signatures.as_slice() else {
-            return Err(ReceiptError::SignatureCount { found: envelope.signatures.len() });
+        let Members { payload, keyid, sig } = match Members::read(bytes) {
+            Some(members) => members,
+            None => Members::explain(bytes)?,
         };
-        let payload = STANDARD.decode(&envelope.payload).map_err(|_| ReceiptError::Base64 { member: "payload" })?;
-        let signature = STANDARD.decode(&signed.sig).map_err(|_| ReceiptError::Base64 { member: "sig" })?;
+        let payload = STANDARD.decode(&*payload).map_err(|_| ReceiptError::Base64 { member: "payload" })?;
+        let signature = STANDARD.decode(&*sig).map_err(|_| ReceiptError::Base64 { member: "sig" })?;
         let signature = signature.try_into().map_err(|_| ReceiptError::Base64 { member: "sig" })?;
-        let key: KeyId = signed.keyid.parse().map_err(ReceiptError::Signature)?;
+        let key: KeyId = keyid.parse().map_err(ReceiptError::Signature)?;
         let statement = Statement::parse(&payload)?;
         let (id, bytes) = (ReceiptId::of(bytes), bytes.to_vec());
         Ok(Self { id, bytes, payload, statement, key, signature: Signature(signature) })

@@ -1,0 +1,387 @@
+//! Writes any serializable value as canonical JSON (RFC 8785): one pass, members put in order where each object ends.
+
+use std::cmp::Ordering;
+
+use serde::Serialize;
+use serde::ser::{self, Error as _, Serializer};
+use serde_json::Error;
+
+use super::canonical::MAX_SAFE_INTEGER;
+
+/// serde_json hands over numbers and raw text that it keeps as text under such names.
+const PRIVATE: &str = "$serde_json::private";
+
+/// Where a member is in what was written: `"key"` is `start..key_end`, and `"key":value` is `start..end`.
+#[derive(Clone, Copy)]
+struct Member {
+    start: usize,
+    key_end: usize,
+    end: usize,
+}
+
+/// Canonical JSON as it grows.
+#[derive(Default)]
+pub(super) struct Writer {
+    out: Vec<u8>,
+    /// The members of all objects that are still open, innermost last.
+    members: Vec<Member>,
+}
+
+/// The canonical bytes of a value.
+pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer { out: Vec::with_capacity(1024), members: Vec::new() };
+    value.serialize(&mut writer)?;
+    Ok(writer.out)
+}
+
+impl Writer {
+    fn string(&mut self, text: &str) {
+        self.out.push(b'"');
+        let mut rest = text.as_bytes();
+        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
+            self.out.extend_from_slice(&rest[..at]);
+            self.escape(rest[at]);
+            rest = &rest[at + 1..];
+        }
+        self.out.extend_from_slice(rest);
+        self.out.push(b'"');
+    }
+
+    /// RFC 8785 section 3.2.2.2: two-character escapes where JSON has one, else `\u00xx` in lower case.
+    fn escape(&mut self, byte: u8) {
+        let short = match byte {
+            b'"' | b'\\' => byte,
+            0x08 => b'b',
+            0x09 => b't',
+            0x0a => b'n',
+            0x0c => b'f',
+            0x0d => b'r',
+            _ => {
+                let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
+                return self.out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)]);
+            }
+        };
+        self.out.extend_from_slice(&[b'\\', short]);
+    }
+
+    fn integer(&mut self, value: i128) -> Result<(), Error> {
+        if value.abs() > MAX_SAFE_INTEGER {
+            return Err(Error::custom(format!("the integer {value} is beyond 2^53 - 1")));
+        }
+        // Writing into a vector cannot fail.
+        let _ = std::io::Write::write_fmt(&mut self.out, format_args!("{value}"));
+        Ok(())
+    }
+
+    /// RFC 8785 section 3.2.2.3: as ECMAScript prints numbers.
+    fn float(&mut self, value: f64) -> Result<(), Error> {
+        if !value.is_finite() {
+            return Err(Error::custom("JSON has neither NaN nor infinity"));
+        }
+        self.out.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
+        Ok(())
+    }
+
+    fn open(&mut self, bracket: u8) -> Compound<'_> {
+        let (start, first) = (self.out.len(), self.members.len());
+        self.out.push(bracket);
+        Compound { writer: self, start, first, wrapped: false }
+    }
+
+    /// `{"variant":` and what follows; `closing` ends it.
+    fn open_variant(&mut self, variant: &str, bracket: u8) -> Compound<'_> {
+        self.out.push(b'{');
+        self.string(variant);
+        self.out.push(b':');
+        Compound { wrapped: true, ..self.open(bracket) }
+    }
+
+    /// Puts the members of the innermost object, which begins at `start`, in the order of their keys.
+    fn sort(&mut self, start: usize, first: usize) {
+        let (out, members) = (&self.out, &mut self.members[first..]);
+        if members.is_sorted_by(|one, next| by_key(out, *one, *next) == Ordering::Less) {
+            return;
+        }
+        members.sort_by(|one, next| by_key(out, *one, *next));
+        let mut sorted = Vec::with_capacity(out.len() - start);
+        for member in members.iter() {
+            sorted.push(if sorted.is_empty() { b'{' } else { b',' });
+            sorted.extend_from_slice(&out[member.start..member.end]);
+        }
+        self.out.truncate(start);
+        self.out.append(&mut sorted);
+    }
+}
+
+/// RFC 8785 section 3.2.3: by UTF-16 code units, which for plain ASCII are the bytes.
+fn by_key(out: &[u8], one: Member, next: Member) -> Ordering {
+    let (one, next) = (&out[one.start..one.key_end], &out[next.start..next.key_end]);
+    let plain = |key: &[u8]| key.is_ascii() && !key.contains(&b'\\');
+    if plain(one) && plain(next) {
+        return one[1..one.len() - 1].cmp(&next[1..next.len() - 1]);
+    }
+    // What was written above is a JSON string.
+    let units =
+        |key: &[u8]| -> Vec<u16> { serde_json::from_slice::<String>(key).unwrap_or_default().encode_utf16().collect() };
+    units(one).cmp(&units(next))
+}
+
+/// An array or object that is being written.
+pub(super) struct Compound<'a> {
+    writer: &'a mut Writer,
+    start: usize,
+    /// How many members were open before this one's.
+    first: usize,
+    /// Whether it stands alone in an object that names an enum's variant.
+    wrapped: bool,
+}
+
+impl Compound<'_> {
+    fn comma(&mut self) {
+        if self.writer.out.len() > self.start + 1 {
+            self.writer.out.push(b',');
+        }
+    }
+
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.comma();
+        value.serialize(&mut *self.writer)
+    }
+
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.comma();
+        let start = self.writer.out.len();
+        key.serialize(&mut *self.writer)?;
+        let key_end = self.writer.out.len();
+        if self.writer.out.get(start) != Some(&b'"') {
+            return Err(Error::custom("the key of a member is a string"));
+        }
+        self.writer.out.push(b':');
+        self.writer.members.push(Member { start, key_end, end: key_end });
+        Ok(())
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        value.serialize(&mut *self.writer)?;
+        let end = self.writer.out.len();
+        if let Some(member) = self.writer.members.last_mut() {
+            member.end = end;
+        }
+        Ok(())
+    }
+
+    fn close(self, bracket: u8) {
+        let Self { writer, start, first, wrapped } = self;
+        writer.sort(start, first);
+        writer.members.truncate(first);
+        writer.out.push(bracket);
+        if wrapped {
+            writer.out.push(b'}');
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident $type:ty)*) => {
+        $(fn $method(self, value: $type) -> Result<(), Error> {
+            self.integer(i128::from(value))
+        })*
+    };
+}
+
+impl<'a> Serializer for &'a mut Writer {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Compound<'a>;
+    type SerializeTuple = Compound<'a>;
+    type SerializeTupleStruct = Compound<'a>;
+    type SerializeTupleVariant = Compound<'a>;
+    type SerializeMap = Compound<'a>;
+    type SerializeStruct = Compound<'a>;
+    type SerializeStructVariant = Compound<'a>;
+
+    integers! {
+        serialize_i8 i8 serialize_i16 i16 serialize_i32 i32 serialize_i64 i64 serialize_i128 i128
+        serialize_u8 u8 serialize_u16 u16 serialize_u32 u32 serialize_u64 u64
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<(), Error> {
+        self.integer(i128::try_from(value).unwrap_or(i128::MAX))
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<(), Error> {
+        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+        Ok(())
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Error> {
+        self.float(f64::from(value))
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+        self.float(value)
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Error> {
+        self.string(value.encode_utf8(&mut [0; 4]));
+        Ok(())
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Error> {
+        self.string(value);
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Error> {
+        self.collect_seq(value)
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        self.out.extend_from_slice(b"null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        let mut object = self.open(b'{');
+        object.key(variant)?;
+        object.value(value)?;
+        object.close(b'}');
+        Ok(())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
+        Ok(self.open(b'['))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Compound<'a>, Error> {
+        Ok(self.open(b'['))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'a>, Error> {
+        Ok(self.open(b'['))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'a>, Error> {
+        Ok(self.open_variant(variant, b'['))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
+        Ok(self.open(b'{'))
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'a>, Error> {
+        if name.starts_with(PRIVATE) {
+            return Err(Error::custom("text that was not parsed has no canonical form"));
+        }
+        Ok(self.open(b'{'))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'a>, Error> {
+        Ok(self.open_variant(variant, b'{'))
+    }
+
+    fn collect_str<T: std::fmt::Display + ?Sized>(self, value: &T) -> Result<(), Error> {
+        self.string(&value.to_string());
+        Ok(())
+    }
+}
+
+macro_rules! arrays {
+    ($($which:ident $method:ident)*) => {
+        $(impl ser::$which for Compound<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+                self.item(value)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.close(b']');
+                Ok(())
+            }
+        })*
+    };
+}
+
+arrays! {
+    SerializeSeq serialize_element SerializeTuple serialize_element
+    SerializeTupleStruct serialize_field SerializeTupleVariant serialize_field
+}
+
+macro_rules! structs {
+    ($($which:ident)*) => {
+        $(impl ser::$which for Compound<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+                self.key(key)?;
+                self.value(value)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.close(b'}');
+                Ok(())
+            }
+        })*
+    };
+}
+
+structs! { SerializeStruct SerializeStructVariant }
+
+impl ser::SerializeMap for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.key(key)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.value(value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close(b'}');
+        Ok(())
+    }
+}
