@@ -60,7 +60,7 @@ fn append_one(arguments: &Arguments, context: &Context, ledger: &Ledger) -> Resu
     let body = checked.body().clone();
     let draft = checked.store(context, ledger)?;
     let appended = hands.append(context, ledger, [Ok(draft)])?;
-    report(context, ledger, &appended, &[body])
+    report(context, &appended, &[body])
 }
 
 fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &Ledger) -> Result<Exit, Failure> {
@@ -94,7 +94,7 @@ fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &
     if let Some(failure) = failure {
         return Err(failure);
     }
-    report(context, ledger, &outcome?, &bodies)
+    report(context, &outcome?, &bodies)
 }
 
 /// Reads a batch, one round a line.
@@ -138,28 +138,20 @@ struct AppendedRound<'a> {
     index: u64,
     receipt: String,
     line: &'a LineName,
-    round: Option<u64>,
     basis: Basis,
     scorer: &'a ScorerIdentity,
     card: &'a Scorecard,
 }
 
-fn report(
-    context: &Context,
-    ledger: &Ledger,
-    appended: &[Appended],
-    bodies: &[ScorecardBody],
-) -> Result<Exit, Failure> {
-    let rounds = super::rounds::numbers(context, ledger, appended, bodies);
+/// Rounds are not numbered here: that would take the whole log, or the index, which is never on the way of a write.
+fn report(context: &Context, appended: &[Appended], bodies: &[ScorecardBody]) -> Result<Exit, Failure> {
     let receipts: Vec<_> = appended
         .iter()
         .zip(bodies)
-        .zip(rounds)
-        .map(|((appended, body), round)| AppendedRound {
+        .map(|(appended, body)| AppendedRound {
             index: appended.index,
             receipt: appended.receipt.to_string(),
             line: &body.line,
-            round,
             basis: body.basis,
             scorer: &body.scorer,
             card: &body.card,
@@ -179,9 +171,8 @@ fn text(document: &AppendDocument<'_>) -> String {
     for round in document.receipts.iter().take(SHOWN) {
         let card = round.card;
         text.push_str(&format!(
-            "[{}{} {}] receipt {}\n  quality {:.4}  grounded {:.4}  cost {}  n {}  {} by {}\n  questions {}\n",
+            "[{} {}] receipt {}\n  quality {:.4}  grounded {:.4}  cost {}  n {}  {} by {}\n  questions {}\n",
             round.line,
-            round.round.map(|number| format!("#{number}")).unwrap_or_default(),
             &round.receipt[..12],
             round.index,
             card.quality(),

@@ -1,36 +1,10 @@
 //! Rounds of lines, found in the log itself: what decides a comparison is never taken from the index file.
 
-use std::collections::HashMap;
-
 use proofmark::index::{Index, Rev};
-use proofmark::ledger::{Appended, History, Ledger, NumberedRound, Snapshot};
-use proofmark::receipt::{LineName, ScorecardBody};
+use proofmark::ledger::{History, Ledger, NumberedRound, Snapshot};
+use proofmark::receipt::LineName;
 
-use super::context::Context;
 use super::failure::Failure;
-use super::heading;
-
-/// The round numbers of scorecards that were just appended in one commit, in order. They are told, not decided by: where
-/// the index cannot say, nothing is said, for the receipts are durable all the same.
-pub fn numbers(
-    context: &Context,
-    ledger: &Ledger,
-    appended: &[Appended],
-    bodies: &[ScorecardBody],
-) -> Vec<Option<u64>> {
-    let mut index = heading::index(context, ledger).ok();
-    let mut newest: HashMap<&LineName, u64> = HashMap::new();
-    let mut number = |appended: &Appended, line| {
-        // The first of a line is looked up; those after it in the same commit are counted on.
-        let round = match newest.get(line) {
-            Some(round) => round + 1,
-            None => index.as_mut()?.entry(appended.index).ok()?.round?,
-        };
-        newest.insert(line, round);
-        Some(round)
-    };
-    appended.iter().zip(bodies).map(|(appended, body)| number(appended, &body.line)).collect()
-}
 
 /// The index of the receipt that a revision names, by the log alone: an index file could lie.
 pub fn resolve(ledger: &Ledger, revision: &str) -> Result<u64, Failure> {

@@ -26,6 +26,9 @@ pub use objects::{
     put_file, put_slice, read_object,
 };
 
+/// Most tiles and bundles fit into this many bytes.
+const FIRST_READ: u64 = 64 << 10;
+
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -170,7 +173,8 @@ pub trait Store: Send + Sync {
     /// Reads a whole name of at most `limit` bytes, or `None` where there is nothing.
     fn read(&self, name: &Name, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(content) = self.open(name)? else { return Ok(None) };
-        let mut bytes = Vec::new();
+        // Reading into a vector that is empty would begin with reads of 32 bytes.
+        let mut bytes = Vec::with_capacity(limit.min(FIRST_READ) as usize);
         let taken = content.take(limit.saturating_add(1)).read_to_end(&mut bytes);
         taken.map_err(|error| StoreError::io("read", name, error))?;
         if bytes.len() as u64 > limit {
