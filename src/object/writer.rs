@@ -17,6 +17,8 @@ struct Member {
     start: usize,
     key_end: usize,
     end: usize,
+    /// Whether the key is ASCII without escapes, so that its bytes sort as its UTF-16 does.
+    plain: bool,
 }
 
 /// Canonical JSON as it grows.
@@ -38,7 +40,12 @@ impl Writer {
     fn string(&mut self, text: &str) {
         self.out.push(b'"');
         let mut rest = text.as_bytes();
-        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
+        // Most texts need no escape, and a look at all of them without an early end is a fast one.
+        if !rest.iter().fold(false, |found, byte| found | must_escape(*byte)) {
+            self.out.extend_from_slice(rest);
+            return self.out.push(b'"');
+        }
+        while let Some(at) = rest.iter().position(|byte| must_escape(*byte)) {
             self.out.extend_from_slice(&rest[..at]);
             self.escape(rest[at]);
             rest = &rest[at + 1..];
@@ -113,11 +120,17 @@ impl Writer {
     }
 }
 
+/// RFC 8785 section 3.2.2.2.
+fn must_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
 /// RFC 8785 section 3.2.3: by UTF-16 code units, which for plain ASCII are the bytes.
 fn by_key(out: &[u8], one: Member, next: Member) -> Ordering {
+    let plain = one.plain && next.plain;
     let (one, next) = (&out[one.start..one.key_end], &out[next.start..next.key_end]);
-    let plain = |key: &[u8]| key.is_ascii() && !key.contains(&b'\\');
-    if plain(one) && plain(next) {
+    if plain {
+        // Without the quotes, which would sort after a shorter key's end.
         return one[1..one.len() - 1].cmp(&next[1..next.len() - 1]);
     }
     // What was written above is a JSON string.
@@ -153,11 +166,13 @@ impl Compound<'_> {
         let start = self.writer.out.len();
         key.serialize(&mut *self.writer)?;
         let key_end = self.writer.out.len();
-        if self.writer.out.get(start) != Some(&b'"') {
+        let written = &self.writer.out[start..];
+        if written.first() != Some(&b'"') {
             return Err(Error::custom("the key of a member is a string"));
         }
+        let plain = written.is_ascii() && !written.contains(&b'\\');
         self.writer.out.push(b':');
-        self.writer.members.push(Member { start, key_end, end: key_end });
+        self.writer.members.push(Member { start, key_end, end: key_end, plain });
         Ok(())
     }
 

@@ -56,9 +56,10 @@ struct Outgoing<'a> {
     // `rename_all` would take the underscore away.
     #[serde(rename = "_type")]
     _type: &'static str,
-    subject: &'a [Subject],
-    predicate_type: String,
+    // In the order of the names, so that nothing has to be moved.
     predicate: &'a Predicate,
+    predicate_type: String,
+    subject: &'a [Subject],
 }
 
 #[derive(Deserialize)]
@@ -77,7 +78,7 @@ impl Statement {
     pub fn encode(&self) -> Result<Vec<u8>, ReceiptError> {
         let predicate_type = self.predicate.kind().predicate_type();
         let outgoing =
-            Outgoing { _type: STATEMENT_TYPE, subject: &self.subject, predicate_type, predicate: &self.predicate };
+            Outgoing { _type: STATEMENT_TYPE, predicate: &self.predicate, predicate_type, subject: &self.subject };
         encode(&outgoing).map_err(ReceiptError::Statement)
     }
 
