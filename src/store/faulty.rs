@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Exclusive, Name, Store, StoreError};
 
-/// When operations fail. They are counted from 1 over everything that changes the store.
+/// When operations fail. They are counted from 1 over everything that changes the store, and with
+/// [`Faulty::with_reads`] over everything that reads it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// None.
@@ -23,16 +24,26 @@ pub enum Schedule {
 pub struct Faulty<S> {
     inner: S,
     schedule: Schedule,
+    reads: bool,
     count: AtomicU64,
 }
 
 impl<S: Store> Faulty<S> {
     /// `inner`, failing by `schedule`.
     pub fn new(inner: S, schedule: Schedule) -> Self {
-        Self { inner, schedule, count: AtomicU64::new(0) }
+        Self { inner, schedule, reads: false, count: AtomicU64::new(0) }
     }
 
-    /// How many changing operations were asked for so far.
+    /// `inner`, failing by `schedule`, of which reads are a part.
+    pub fn with_reads(inner: S, schedule: Schedule) -> Self {
+        Self { reads: true, ..Self::new(inner, schedule) }
+    }
+
+    fn read<T>(&self, name: &str, operation: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.reads { attempt(&self.count, self.schedule, name, operation) } else { operation() }
+    }
+
+    /// How many operations that count were asked for so far.
     pub fn operations(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
@@ -50,7 +61,7 @@ fn attempt<T>(
     operation: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let number = count.fetch_add(1, Ordering::SeqCst) + 1;
-    let injected = || StoreError::io("write", name, io::Error::other("injected fault"));
+    let injected = || StoreError::io("use", name, io::Error::other("injected fault"));
     match schedule {
         Schedule::Once(at) if number == at => Err(injected()),
         Schedule::From(at) if number >= at => Err(injected()),
@@ -78,15 +89,15 @@ impl<S: Store> Store for Faulty<S> {
     }
 
     fn open(&self, name: &Name) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
-        self.inner.open(name)
+        self.read(name.as_str(), || self.inner.open(name))
     }
 
     fn size(&self, name: &Name) -> Result<Option<u64>, StoreError> {
-        self.inner.size(name)
+        self.read(name.as_str(), || self.inner.size(name))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<Name>, StoreError> {
-        self.inner.list(folder)
+        self.read(folder, || self.inner.list(folder))
     }
 
     fn remove(&self, name: &Name) -> Result<(), StoreError> {
@@ -99,7 +110,7 @@ impl<S: Store> Store for Faulty<S> {
     }
 
     fn cell(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.cell()
+        self.read("cell", || self.inner.cell())
     }
 }
 

@@ -25,6 +25,11 @@ fn traced(sandbox: &Sandbox, options: &[String], arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+fn injected(sandbox: &Sandbox, call: &str, inject: &str, arguments: &[&str]) -> Output {
+    let options = ["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", inject].map(str::to_owned);
+    traced(sandbox, &options, arguments)
+}
+
 fn receipts(sandbox: &Sandbox) -> u64 {
     let (code, report) = sandbox.json(&["verify"]);
     assert_eq!(code, 0, "{report}");
@@ -43,7 +48,7 @@ fn ledger(rounds: usize) -> Sandbox {
     sandbox
 }
 
-/// Runs the append under every fault of one kind; returns how many were tried.
+/// Runs what appends under every fault of one kind; returns how many were tried.
 fn every_fault(fault: &str, rounds: usize, append: &[&str], appended: u64) -> u64 {
     let mut tried = 0;
     for call in CALLS {
@@ -53,8 +58,7 @@ fn every_fault(fault: &str, rounds: usize, append: &[&str], appended: u64) -> u6
             // New evidence, so that its own writes are hit too.
             sandbox.write("a.jsonl", ANSWERS.replace("one", "another"));
             let inject = format!("inject={call}:{fault}:when={when}");
-            let options = ["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject].map(str::to_owned);
-            let output = traced(&sandbox, &options, append);
+            let output = injected(&sandbox, call, &inject, append);
             tried += 1;
             let left = receipts(&sandbox);
             let place = format!("{call} {when} {fault}");
@@ -77,12 +81,48 @@ fn every_fault(fault: &str, rounds: usize, append: &[&str], appended: u64) -> u6
     tried
 }
 
+/// Runs `reindex` under every fault of one kind; returns how many were tried. The log is never touched, and what lists
+/// receipts afterwards lists all of them.
+fn every_fault_of_reindex(fault: &str) -> u64 {
+    let sandbox = ledger(3);
+    let listed = sandbox.ok(&["log"]);
+    let mut tried = 0;
+    for call in CALLS {
+        for when in 1.. {
+            let output = injected(&sandbox, call, &format!("inject={call}:{fault}:when={when}"), &["reindex"]);
+            tried += 1;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!said.contains("panicked"), "{call} {when} {fault}: {said}");
+            assert_eq!(sandbox.ok(&["log"]), listed, "{call} {when} {fault}");
+            if output.status.success() {
+                break;
+            }
+        }
+    }
+    assert_eq!(receipts(&sandbox), 4);
+    tried
+}
+
+const BASELINE: [&str; 3] = ["baseline", "set", "main"];
+const BATCH: [&str; 3] = ["append", "--batch", "batch.jsonl"];
 const ONE: [&str; 5] = ["append", "--questions", "q.jsonl", "--answers", "a.jsonl"];
 
 #[test]
 fn a_killed_append_leaves_the_old_ledger_or_the_new_one() {
     if ready("a process killed and starved at every write", &[Tool::Program("strace")]) {
         println!("append killed at {} system calls", every_fault("signal=KILL", 3, &ONE, 1));
+        println!("batch killed at {} system calls", every_fault("signal=KILL", 3, &BATCH, 3));
+    }
+}
+
+#[test]
+fn a_killed_baseline_or_reindex_leaves_the_old_ledger_or_the_new_one() {
+    if ready("a process killed and starved at every write", &[Tool::Program("strace")]) {
+        println!("baseline killed at {} system calls", every_fault("signal=KILL", 3, &BASELINE, 1));
+        println!("baseline failed at {} system calls with EIO", every_fault("error=EIO", 1, &BASELINE, 1));
+        println!("reindex killed at {} system calls", every_fault_of_reindex("signal=KILL"));
+        println!("reindex failed at {} system calls with EIO", every_fault_of_reindex("error=EIO"));
+        println!("reindex failed at {} system calls with ENOSPC", every_fault_of_reindex("error=ENOSPC"));
     }
 }
 

@@ -1,10 +1,16 @@
 //! Every operation of the store fails, once and for ever, before and after it takes effect: what is left is the old
 //! ledger or the new one, the next append works, and what was acknowledged is there.
 
-use proofmark::ledger::{Ledger, Ratchet};
+use std::error::Error;
+use std::path::Path;
+
+use proofmark::index::Index;
+use proofmark::ledger::{Ledger, LedgerError, LogSigner, Ratchet};
+use proofmark::receipt::ReceiptRef;
 use proofmark::store::{Faulty, Memory, Schedule, Store};
 
-use crate::keys::{append, create};
+use crate::keys::{self, append, create};
+use crate::rounds;
 
 fn size(store: Memory) -> Option<u64> {
     let ledger = Ledger::open(Box::new(store)).ok()?;
@@ -38,6 +44,11 @@ fn schedules(at: u64) -> [Schedule; 3] {
 
 /// Appends `count` receipts to a ledger of `before` under every schedule; returns how many faults were tried.
 fn every_fault(before: usize, count: usize) -> u64 {
+    every_fault_of(before, count, |ledger, ratchet| append(ledger, count, ratchet))
+}
+
+/// Runs what appends `count` receipts to a ledger of `before` under every schedule.
+fn every_fault_of(before: usize, count: usize, act: impl Fn(&Ledger, &Ratchet) -> Result<(), LedgerError>) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let ratchet = || Ratchet::new(tempfile::tempdir_in(folder.path()).unwrap().keep());
     let base = Memory::new();
@@ -53,7 +64,7 @@ fn every_fault(before: usize, count: usize) -> u64 {
             let memory = duplicate(&base);
             let faulty = Faulty::new(memory.clone(), schedule);
             let opened = Ledger::open(Box::new(faulty)).unwrap();
-            let outcome = append(&opened, count, &ratchet());
+            let outcome = act(&opened, &ratchet());
             tried += 1;
             reached |= outcome.is_err();
             let left = size(memory.clone()).unwrap();
@@ -87,6 +98,53 @@ fn a_batch_survives_every_fault() {
     let tried = every_fault(200, 400);
     println!("batch of 400 over two tile boundaries: {tried} faults tried");
     assert!(tried >= 30);
+}
+
+#[test]
+fn a_baseline_survives_every_fault() {
+    for before in [2, 255, 256] {
+        let tried = every_fault_of(before, 1, |ledger, ratchet| {
+            let receipt = ledger.snapshot()?.receipt(1)?.id();
+            let log = keys::log();
+            let signer = LogSigner::new(keys::ORIGIN, &log)?;
+            let baseline = rounds::baseline("main", ReceiptRef { index: 1, receipt });
+            ledger.append([Ok(baseline)], &keys::person(), &signer, ratchet).map(drop)
+        });
+        println!("baseline at size {before}: {tried} faults tried");
+        assert!(tried >= 15);
+    }
+}
+
+fn rebuild(store: Faulty<Memory>, folder: &Path) -> Result<u64, Box<dyn Error>> {
+    let ledger = Ledger::open(Box::new(store))?;
+    Ok(Index::rebuild(&ledger, folder)?)
+}
+
+/// The index file is none of the store's; what it is made from is.
+#[test]
+fn an_index_is_made_whole_or_not_at_all_under_every_fault() {
+    let (folder, memory) = (tempfile::tempdir().unwrap(), Memory::new());
+    let ledger = create(Box::new(memory.clone())).unwrap();
+    append(&ledger, 300, &Ratchet::new(folder.path().join("seen"))).unwrap();
+    let mut tried = 0;
+    for at in 1.. {
+        let mut reached = false;
+        for schedule in [Schedule::Once(at), Schedule::From(at)] {
+            let place = tempfile::tempdir_in(folder.path()).unwrap();
+            let made = rebuild(Faulty::with_reads(memory.clone(), schedule), place.path());
+            tried += 1;
+            reached |= made.is_err();
+            let ledger = Ledger::open(Box::new(memory.clone())).unwrap();
+            let mut index = Index::open(&ledger, Some(place.path())).unwrap();
+            assert_eq!(index.entry(300).unwrap().index, 300, "{schedule:?}");
+            assert!(made.is_err() || made.is_ok_and(|size| size == 301), "{schedule:?}");
+        }
+        if !reached {
+            break;
+        }
+    }
+    println!("index of 301 receipts: {tried} faults tried");
+    assert!(tried >= 10);
 }
 
 #[test]
