@@ -232,9 +232,11 @@ pub fn from_file(file: &Path, context: &Context) -> Result<SecretKey, Failure> {
     refuse_inside_ledger(file, context)?;
     let content = KeyFile::read(file)?;
     let what = quoted(file);
-    // What is no private key is named before its permissions are looked at.
-    SecretKey::needs_passphrase(&content.text).map_err(|source| unusable(&what, source))?;
-    content.refuse_exposed()?;
+    if let Err(exposed) = content.refuse_exposed() {
+        // What is no private key is called that, and not exposed.
+        SecretKey::needs_passphrase(&content.text).map_err(|source| unusable(&what, source))?;
+        return Err(exposed);
+    }
     open(&content.text, &what, context)
 }
 
@@ -260,8 +262,9 @@ pub fn variable(name: &str) -> Result<Option<Zeroizing<String>>, Failure> {
 /// Opens the private key, with the passphrase in the environment or, as often as a person may mistype it, asked for.
 fn open(text: &str, what: &str, context: &Context) -> Result<SecretKey, Failure> {
     let failed = |source| unusable(what, source);
-    if !SecretKey::needs_passphrase(text).map_err(failed)? {
-        return SecretKey::from_openssh(text, None).map_err(failed);
+    match SecretKey::from_openssh(text, None) {
+        Err(TrustError::PassphraseMissing) => {}
+        opened => return opened.map_err(failed),
     }
     if let Some(given) = passphrase::given()? {
         return SecretKey::from_openssh(text, Some(&given)).map_err(|source| {

@@ -8,7 +8,6 @@ use super::IndexError;
 use super::row::{Inserter, People};
 use super::schema::{self, Seen};
 use crate::ledger::{LedgerError, LogIdentity, Snapshot, receipt_at};
-use crate::object::ReceiptId;
 use crate::receipt::{Body, Receipt};
 
 /// What came of an attempt.
@@ -50,7 +49,7 @@ pub(super) fn bring(
         }
         connection.execute_batch("BEGIN IMMEDIATE")?;
         if schema::seen(connection, &log.genesis)? == Some(seen) {
-            fill(connection, &log.genesis, snapshot, seen.size)?;
+            fill(connection, log, snapshot, seen.size)?;
             connection.execute_batch("COMMIT")?;
         } else {
             connection.execute_batch("ROLLBACK")?;
@@ -70,22 +69,22 @@ pub(super) fn begins_with(snapshot: &Snapshot<'_>, seen: Seen) -> Result<bool, L
 pub(super) fn build(connection: &Connection, log: &LogIdentity, snapshot: &Snapshot<'_>) -> Result<(), IndexError> {
     connection.execute_batch("BEGIN")?;
     schema::create_tables(connection)?;
-    fill(connection, &log.genesis, snapshot, 0)?;
+    fill(connection, log, snapshot, 0)?;
     schema::create_indexes(connection)?;
     Ok(connection.execute_batch("COMMIT")?)
 }
 
 /// Inserts the receipts from `start` on. The reading fails, and with it the transaction, unless the first `start`
 /// receipts and the new ones add up to the checkpoint's root.
-fn fill(connection: &Connection, genesis: &ReceiptId, snapshot: &Snapshot<'_>, start: u64) -> Result<(), IndexError> {
+fn fill(connection: &Connection, log: &LogIdentity, snapshot: &Snapshot<'_>, start: u64) -> Result<(), IndexError> {
     let mut inserter = Inserter::new(connection)?;
-    let (mut people, mut rounds) = (People::default(), Rounds { before: start, last: HashMap::new() });
+    let (mut people, mut rounds) = (People::of(log), Rounds { before: start, last: HashMap::new() });
     snapshot.map_from::<_, IndexError>(start, receipt_at, |index, receipt| {
         let person = people.signer(connection, snapshot, index, &receipt)?;
         let round = rounds.next(connection, &receipt)?;
         Ok(inserter.insert(index, &receipt, person, round)?)
     })?;
-    Ok(schema::remember(connection, genesis, head(snapshot))?)
+    Ok(schema::remember(connection, &log.genesis, head(snapshot))?)
 }
 
 /// Counts the rounds of every line, from 1.

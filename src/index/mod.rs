@@ -214,7 +214,7 @@ impl<'a> Index<'a> {
             None => (file::in_memory(ledger)?, Place::Memory(None)),
         };
         let (handle, snapshot) = opened;
-        let (folder, reader, people) = (folder.map(Path::to_owned), Reader::new(snapshot), People::default());
+        let (folder, reader, people) = (folder.map(Path::to_owned), Reader::new(snapshot), People::of(ledger.log()));
         Ok(Self { ledger, folder, place, handle, reader, people })
     }
 
@@ -281,7 +281,7 @@ impl<'a> Index<'a> {
                 file::rebuild(self.ledger, &folder)?;
                 let (handle, snapshot) = file::open(self.ledger, &folder)?;
                 (self.handle, self.reader) = (handle, Reader::new(snapshot));
-                self.people = People::default();
+                self.people = People::of(self.ledger.log());
                 ask(self)
             }
             (answer, ..) => answer,

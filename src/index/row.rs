@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use super::IndexError;
-use crate::ledger::Snapshot;
+use crate::ledger::{LogIdentity, Snapshot};
 use crate::receipt::{Body, Receipt, ReceiptRef};
 use crate::trust;
 
@@ -197,12 +197,17 @@ const MAX_STATEMENTS: usize = 64;
 /// Who signed what, by the trust statement that each receipt names.
 ///
 /// That the statement was the one in force is for a verification to say, not for a view.
-#[derive(Default)]
 pub(super) struct People {
     statements: HashMap<ReceiptRef, Option<trust::Statement>>,
 }
 
 impl People {
+    /// Receipt 0's statement is at hand: opening the ledger read it.
+    pub(super) fn of(log: &LogIdentity) -> Self {
+        let genesis = ReceiptRef { index: 0, receipt: log.genesis };
+        Self { statements: HashMap::from([(genesis, Some(log.trust.clone()))]) }
+    }
+
     /// The name of the person who signed the receipt at `index`; `None` for a key that the statement does not list.
     pub(super) fn signer(
         &mut self,
