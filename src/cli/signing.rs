@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use proofmark::ledger::{Appended, Draft, ForkEvidence, Ledger, LedgerError, LogSigner};
 use proofmark::object::ObjectId;
-use proofmark::trust::{SecretKey, Signer};
+use proofmark::trust::{Role, SecretKey, Signer};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -22,7 +22,9 @@ impl Hands {
     /// already, which is harmless: objects that no receipt names say nothing.
     pub fn ready(options: &KeyOptions, context: &Context, ledger: &Ledger) -> Result<Self, Failure> {
         let person = keys::signer(options, context)?;
-        ledger.may_append(person.as_ref(), &context.ratchet()?).map_err(|error| explained(context, error))?;
+        ledger
+            .may_append(person.as_ref(), &[Role::Append], &context.ratchet()?)
+            .map_err(|error| explained(context, error))?;
         let log = keys::log_secret(options, context, ledger.log())?;
         Ok(Self { person, log })
     }

@@ -3,13 +3,14 @@
 use rayon::prelude::*;
 
 use super::commit::Writer;
+use super::standing::refuse_violations;
 use super::{Ledger, LedgerError, Ratchet, Snapshot};
 use crate::merkle::{Checkpoint, Note, VerifierKey};
 use crate::object::ReceiptId;
 use crate::receipt::{
     Body, Evidence, Moment, Predicate, Receipt, ReceiptRef, Statement, Subject, Text, Tool, sorted_evidence,
 };
-use crate::trust::{Role, Signer};
+use crate::trust::Signer;
 
 /// Receipts that are signed together, on all cores.
 const SIGNED_AT_ONCE: usize = 512;
@@ -80,13 +81,24 @@ impl Ledger {
         let (mut writer, checkpoint, note) = Writer::next(self.store.as_ref(), &self.log)?;
         let snapshot = Snapshot::new(self.store.as_ref(), checkpoint, note);
         ratchet.check(&self.log, ratchet.seen(&self.log)?.as_deref(), &snapshot)?;
-        let trust = self.trust_in_force(signer)?;
+        let key = signer.public().fingerprint();
         let mut appended = Vec::new();
         let mut drafts = drafts.into_iter();
+        let mut chain = None;
         loop {
             let chunk: Vec<_> = drafts.by_ref().take(SIGNED_AT_ONCE).collect::<Result<_, _>>()?;
-            if chunk.is_empty() {
-                break;
+            let Some(first) = chunk.first() else { break };
+            let chain = match &mut chain {
+                Some(chain) => chain,
+                // The first draft decides how much of the chain is needed: what concerns it is appended alone.
+                none => none.insert(self.chain_for(&snapshot, Some(&first.body))?),
+            };
+            let trust = chain.in_force().1;
+            for draft in &chunk {
+                if chain.is_part(&draft.body) && (chunk.len() > 1 || !appended.is_empty()) {
+                    return Err(LedgerError::NotAlone);
+                }
+                refuse_violations(chain, trust, &key, &draft.body)?;
             }
             for receipt in sign_all(chunk, writer.size(), trust, signer)? {
                 appended.push(Appended { index: writer.size(), receipt: receipt.id() });
@@ -102,15 +114,6 @@ impl Ledger {
             |note| ratchet.remember(&self.log, note),
         )?;
         Ok(appended)
-    }
-
-    /// The trust receipt in force at the end of the log, under which `signer` must be allowed to append.
-    pub(super) fn trust_in_force(&self, signer: &dyn Signer) -> Result<ReceiptRef, LedgerError> {
-        let reference = ReceiptRef { index: 0, receipt: self.log.genesis };
-        let key = signer.public().fingerprint();
-        let allowed = self.log.trust.may(&key, Role::Append);
-        allowed.map_err(|refusal| LedgerError::NotAllowed { action: "appending to this ledger", refusal })?;
-        Ok(reference)
     }
 }
 

@@ -5,6 +5,7 @@
 //! authoritative checkpoint, tiles and bundles, the published checkpoint.
 
 mod append;
+mod chain;
 mod commit;
 mod comparing;
 mod config;
@@ -17,8 +18,11 @@ mod log;
 mod ratchet;
 mod reader;
 mod snapshot;
+mod standing;
+mod violation;
 
 pub use append::{Appended, Draft, LogSigner};
+pub use chain::{Proposal, TrustChain, is_compromised, roles_for};
 pub use comparing::{ComparedRounds, NumberedRound, compare_rounds};
 pub use config::{Config, Defaults, FORMAT};
 pub use evidence::{MAX_RECORD_BYTES, RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
@@ -32,12 +36,16 @@ pub use ratchet::Ratchet;
 pub use reader::Reader;
 pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
 pub(crate) use snapshot::{read_bundle, read_tile};
+pub(crate) use standing::chain_part;
+pub(crate) use violation::trust_text;
+pub use violation::{SignoffFault, TrustViolation};
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use crate::compare::CompareError;
 use crate::merkle::MerkleError;
-use crate::object::{ReceiptId, RecordError};
+use crate::object::{ReceiptId, RecordError, Sha256};
 use crate::receipt::{EvidenceError, Receipt, ReceiptError};
 use crate::store::{Name, Store, StoreError};
 use crate::trust::{Refusal, Role, Signer, TrustError};
@@ -127,6 +135,12 @@ pub enum LedgerError {
         #[source]
         refusal: Refusal,
     },
+    /// The trust in force does not let this receipt be.
+    #[error("the trust in force does not allow this receipt")]
+    AgainstTrust(#[source] Box<TrustViolation>),
+    /// What changes trust must be a commit of its own.
+    #[error("a trust statement, or a sign-off on one, is appended alone: what follows it is judged by other trust")]
+    NotAlone,
     /// The log key at hand is another one than the ledger's.
     #[error("the log key at hand is {found}, and this ledger's log is signed with {wanted}")]
     OtherLogKey {
@@ -194,6 +208,8 @@ pub struct Ledger {
     store: Box<dyn Store>,
     log: LogIdentity,
     config: Config,
+    /// The chain of trust at the root that it was last folded for.
+    folded: Mutex<Option<(Sha256, Arc<TrustChain>)>>,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -214,26 +230,31 @@ impl Ledger {
                 LogIdentity::read(store.as_ref())?
             }
         };
-        Ok(Self { store, log, config: config.unwrap_or_default() })
+        Ok(Self { store, log, config: config.unwrap_or_default(), folded: Mutex::default() })
     }
 
-    /// Refuses a signer who may not append, a log that shrank or forked, a cell that the log never signed, and a log
+    /// Refuses a signer who may not sign receipts of a kind, a log that shrank or forked, a cell that the log never signed, and a log
     /// whose newest bundle cannot be read, before anything is written.
     ///
     /// What a writer mends is let pass: a published checkpoint behind the cell, and lost tiles. It is judged again then.
-    pub fn may_append(&self, signer: &dyn Signer, ratchet: &Ratchet) -> Result<(), LedgerError> {
-        self.trust_in_force(signer)?;
-        let seen = ratchet.seen(&self.log)?;
+    ///
+    /// `roles` are those of which the signer needs one ([`roles_for`]). Hands back the person that the signer acts for.
+    pub fn may_append(&self, signer: &dyn Signer, roles: &[Role], ratchet: &Ratchet) -> Result<String, LedgerError> {
         let snapshot = self.snapshot()?;
+        let chain = self.chain_for(&snapshot, None)?;
+        let action = "appending to this ledger";
+        let person = chain.holder(&signer.public().fingerprint(), roles);
+        let person = person.map_err(|refusal| LedgerError::NotAllowed { action, refusal })?.to_owned();
+        let seen = ratchet.seen(&self.log)?;
         if let Some(cell) = self.store.cell()?
             && self.log.checkpoint(&cell)?.size() > snapshot.size()
         {
-            return Ok(());
+            return Ok(person);
         }
         snapshot.newest_bundle_is_whole()?;
         match ratchet.check(&self.log, seen.as_deref(), &snapshot) {
-            Err(LedgerError::Missing { .. } | LedgerError::Log(_)) => Ok(()),
-            judged => judged,
+            Ok(()) | Err(LedgerError::Missing { .. } | LedgerError::Log(_)) => Ok(person),
+            Err(error) => Err(error),
         }
     }
 
@@ -252,14 +273,12 @@ impl Ledger {
         &self.log
     }
 
-    /// One receipt, proven to be in the log and signed by a key that may append under the trust in force at its index.
+    /// One receipt, proven to be in the log, that trust has nothing against: signed by a key that might do so under the
+    /// trust in force at its index, which it names, and that is not compromised under the trust in force now.
     pub fn checked_receipt(&self, snapshot: &Snapshot<'_>, index: u64) -> Result<Receipt, LedgerError> {
         let receipt = snapshot.receipt(index)?;
-        let trust = &self.log.trust;
-        let action = "having appended this receipt";
-        trust.may(receipt.key(), Role::Append).map_err(|refusal| LedgerError::NotAllowed { action, refusal })?;
-        let record = trust.record_of(receipt.key()).ok_or(LedgerError::NoTrust)?;
-        receipt.verify(&record.key).map_err(|source| LedgerError::Entry { index, source })?;
+        let chain = self.trust_chain(snapshot)?;
+        chain.check(index, &receipt)?;
         Ok(receipt)
     }
 

@@ -14,6 +14,7 @@ mod prepared;
 mod refusal;
 mod secret;
 mod statement;
+mod succession;
 
 pub use agent::{AgentSigner, AgentStream, Identity, identities};
 pub use error::TrustError;
@@ -22,4 +23,5 @@ pub use prepared::PreparedKey;
 pub use refusal::Refusal;
 pub use secret::{Encryption, SecretKey, Signer};
 pub use statement::{KeyRecord, LogKey, Person, Role, Rules, Standing, Statement, Thresholds};
+pub use succession::Breach;
 pub use zeroize::Zeroizing;

@@ -72,6 +72,17 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The role that was wanted.
+    pub fn role(&self) -> Role {
+        match self {
+            Self::UnknownKey { role, .. }
+            | Self::Retired { role, .. }
+            | Self::Compromised { role, .. }
+            | Self::LacksRole { role, .. }
+            | Self::BelowThreshold { role, .. } => *role,
+        }
+    }
+
     /// What would satisfy the rule, for a hint.
     pub fn remedy(&self) -> String {
         match self {

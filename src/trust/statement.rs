@@ -46,8 +46,8 @@ impl fmt::Display for Role {
     }
 }
 
-/// What a key is good for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What a key is good for; from good to bad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// Good.
@@ -97,7 +97,7 @@ impl Person {
     }
 
     /// Whether the person holds the role and an active key to use it with.
-    fn can(&self, role: Role) -> bool {
+    pub fn can(&self, role: Role) -> bool {
         self.has(role) && self.keys.iter().any(|record| record.status == Standing::Active)
     }
 }
@@ -141,6 +141,9 @@ pub struct Rules {
     /// Looks that may be taken at one held-out set, at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_looks: Option<u32>,
+    /// `false`: a round whose question set is known by names only, and not by its content, does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names_only_identity: Option<bool>,
 }
 
 /// A trust statement that keeps every rule of its parts.
@@ -485,6 +488,7 @@ mod tests {
             recomputed_only: Some(true),
             signoff_max_age_days: Some(90),
             max_looks: Some(3),
+            names_only_identity: Some(false),
         };
         let thresholds = Thresholds { witness: Some(1), ..TWO };
         let mut all = persons();
@@ -498,6 +502,7 @@ mod tests {
             r#""recomputedOnly":true"#,
             r#""signoffMaxAgeDays":90"#,
             r#""maxLooks":3"#,
+            r#""namesOnlyIdentity":false"#,
             r#""witness":1"#,
         ] {
             assert!(text.contains(member), "{text}");

@@ -12,7 +12,7 @@ use crate::merkle::{TileName, leaf_hash};
 use crate::object::{ReceiptId, Sha256};
 use crate::receipt::{Receipt, ReceiptError};
 use crate::store::Store;
-use crate::trust::{KeyId, PreparedKey, PublicKey, Statement};
+use crate::trust::{KeyId, PreparedKey, PublicKey};
 
 /// Receipts from which on preparing a key for many signatures pays.
 const WORTH_PREPARING: u64 = 64;
@@ -32,15 +32,15 @@ enum Key {
 }
 
 impl Keyring {
-    /// The keys of a trust statement, made ready for so many receipts.
-    pub(super) fn of(trust: &Statement, receipts: u64) -> Self {
-        let keys: Vec<_> = trust.persons().iter().flat_map(|person| &person.keys).map(|record| record.key).collect();
+    /// Takes the keys that it does not have yet, made ready for so many receipts. `keys` only ever grows at its end.
+    pub(super) fn learn(&mut self, keys: &[PublicKey], receipts: u64) {
+        let fresh = keys.get(self.keys.len()..).unwrap_or_default();
         let prepare = receipts >= WORTH_PREPARING && keys.len() <= MOST_PREPARED;
         let ready = |key: &PublicKey| {
             let ready = if prepare { Key::Prepared(Box::new(PreparedKey::new(key))) } else { Key::Plain(*key) };
             (key.fingerprint(), ready)
         };
-        Self { keys: keys.par_iter().map(ready).collect() }
+        self.keys.par_extend(fresh.par_iter().map(ready));
     }
 
     /// Whether the signature is good; `None` where the key is not known.

@@ -176,6 +176,24 @@ codes! {
     KeyNotAllowed "key-not-allowed" TrustThen "ask how it came into the log, and believe nothing in this receipt";
     /// A receipt that names another trust receipt than the one in force.
     TrustReference "trust-reference" TrustThen "ask the appender which trust statement was meant";
+    /// A trust statement whose version is not the next one.
+    TrustVersion "trust-version" TrustThen "ask the roots: it was skipped ahead or replayed, and was not used";
+    /// A trust statement that names another log or log key.
+    TrustLogChanged "trust-log-changed" TrustThen "ask the roots: it was not used";
+    /// A trust statement that leaves out a person.
+    TrustPersonDropped "trust-person-dropped" TrustThen "ask the roots for a statement that lists the person; it was not used";
+    /// A trust statement that leaves out a key.
+    TrustKeyDropped "trust-key-dropped" TrustThen "ask the roots for a statement that lists the key; it was not used";
+    /// A trust statement that gives a key to another person.
+    TrustKeyMoved "trust-key-moved" TrustThen "ask the roots whose key it is; the statement was not used";
+    /// A trust statement that makes a key better than it was.
+    TrustStanding "trust-standing" TrustThen "ask the roots: a retired or compromised key never comes back; the statement was not used";
+    /// A sign-off that cannot count for the trust receipt that it is on.
+    TrustSignoffVoid "trust-signoff-void" TrustThen "ask its signer what was meant; it was not counted";
+    /// A withdrawal of a trust receipt or of a sign-off on one.
+    TrustWithdrawn "trust-withdrawn" TrustThen "ask its signer what was meant; the chain of trust goes on as it was";
+    /// The log cannot be read, so the trust in force is not known.
+    TrustUnreadable "trust-unreadable" TrustThen "run `proofmark verify` for the whole ledger to see which files are damaged";
 
     /// A receipt by a key that is known to be in wrong hands.
     KeyCompromised "key-compromised" TrustNow "have the claim appended again under a good key, if it still holds";
@@ -232,6 +250,8 @@ codes! {
     ObjectUnnamed "object-unnamed";
     /// A later trust statement, which is not in force until it is signed off.
     TrustNotInForce "trust-not-in-force";
+    /// A trust statement or a sign-off on one by a key that is compromised now.
+    TrustKeyCompromised "trust-key-compromised";
     /// Judgements of a user's own judge were counted; the judge was not run again.
     JudgeNotRerun "judge-not-rerun";
     /// Questions are withheld; their identity was recomputed from the leaves.

@@ -17,6 +17,7 @@ mod receipts;
 mod replay;
 mod report;
 mod single;
+mod standing;
 mod survey;
 mod tree;
 
@@ -37,7 +38,7 @@ use docket::Docket;
 use entries::{Keyring, read_bundles};
 use evidence::Objects;
 use opening::{Opening, fingerprint};
-use receipts::{Receipts, excuse_policy};
+use receipts::Receipts;
 use replay::Replayer;
 use tree::Tree;
 
@@ -154,9 +155,6 @@ fn examine(
     }
     let Audit { receipts, objects, .. } = audit;
     objects.finish(docket);
-    if let Some(genesis) = &opening.genesis {
-        excuse_policy(&genesis.trust, docket);
-    }
     let lines = receipts.finish(docket);
     excuse_completeness(options, docket);
     Ok(lines)
@@ -191,7 +189,7 @@ struct Audit<'a> {
     opening: &'a Opening,
     /// There if a replay was asked for.
     replayer: Option<Replayer<'a>>,
-    receipts: Receipts<'a>,
+    receipts: Receipts,
     objects: Objects<'a>,
 }
 
@@ -199,11 +197,12 @@ impl Audit<'_> {
     /// The whole ledger, in one pass.
     fn whole(&mut self, docket: &mut Docket, progress: &mut dyn FnMut(u64, u64)) -> Result<(), VerifyError> {
         let (store, opening) = (self.store, self.opening);
-        let keys =
-            opening.genesis.as_ref().map(|genesis| Keyring::of(&genesis.trust, opening.size)).unwrap_or_default();
+        let mut keys = Keyring::default();
         let cell_size = opening.cell.as_ref().map_or(0, |cell| cell.checkpoint.size());
         let mut tree = Tree::new(store, &opening.survey, cell_size);
         for window in self.windows(docket) {
+            // Keys that came in a window before; within one, the chain of trust checks what is signed by a new key.
+            keys.learn(self.receipts.keys(), opening.size.saturating_sub(tree.size()));
             for read in read_bundles(store, &opening.survey, &keys, &window.bundles)? {
                 docket.find_all(read.findings);
                 docket.count(Axis::Structure, "bundles", 1);

@@ -4,11 +4,10 @@ use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::survey::{Content, Survey, content, refused};
 use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
-use crate::ledger::{Config, LedgerError};
+use crate::ledger::{Config, LedgerError, TrustChain};
 use crate::merkle::{Checkpoint, MAX_NOTE_BYTES, Note, TileName, VerifierKey};
 use crate::receipt::{Body, Receipt};
 use crate::store::Store;
-use crate::trust::Statement;
 
 /// A checkpoint that was read and not yet believed.
 pub(super) struct Claimed {
@@ -19,7 +18,8 @@ pub(super) struct Claimed {
 /// Receipt 0, as far as it can be used. Its signature is checked with all the others.
 pub(super) struct Genesis {
     pub(super) receipt: Receipt,
-    pub(super) trust: Statement,
+    /// The chain of trust, with nothing taken yet.
+    pub(super) chain: TrustChain,
     pub(super) log_key: VerifierKey,
 }
 
@@ -156,13 +156,13 @@ fn genesis(bundle: &[u8]) -> Result<Genesis, String> {
     let Body::Trust(trust) = &receipt.statement().predicate.body else {
         return Err(format!("a {} receipt", receipt.statement().predicate.kind()));
     };
-    let trust = trust.clone();
+    let chain = TrustChain::begin(&receipt).map_err(|error| error.to_string())?;
     let log_key: VerifierKey =
         trust.log().key.parse().map_err(|error: crate::merkle::MerkleError| error.to_string())?;
     if log_key.name() != trust.log().origin {
         return Err(format!("a log key named `{}` for the log `{}`", log_key.name(), trust.log().origin));
     }
-    Ok(Genesis { receipt, trust, log_key })
+    Ok(Genesis { receipt, chain, log_key })
 }
 
 impl Opening {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::docket::Docket;
 use super::entries::Entry;
-use super::finding::{Axis, Code, Finding, NoticeCode, chain};
+use super::finding::{Axis, Code, Finding, chain as causes};
 use super::opening::Genesis;
 use super::report::LineRounds;
+use super::standing::{Judged, Standings};
 use crate::merkle::TileName;
 use crate::object::ReceiptId;
-use crate::receipt::{Basis, Body, LineName, Receipt, ReceiptRef};
-use crate::trust::{Role, Standing, Statement};
+use crate::receipt::{Basis, Body, LineName, Receipt, ReceiptError, ReceiptRef};
+use crate::trust::{PublicKey, Statement};
 
 /// What later receipts need to know of an earlier one. 48 bytes a receipt.
 #[derive(Debug, Clone, Copy)]
@@ -22,27 +23,42 @@ struct Seen {
 }
 
 /// The receipts of the log so far.
-pub(super) struct Receipts<'a> {
-    genesis: Option<&'a Genesis>,
+pub(super) struct Receipts {
+    /// There if receipt 0 can be used.
+    trust: Option<Standings>,
     seen: Vec<Seen>,
     lines: BTreeMap<LineName, (u32, u64)>,
-    unknown_keys: u64,
 }
 
-impl<'a> Receipts<'a> {
-    pub(super) fn new(genesis: Option<&'a Genesis>) -> Self {
+impl Receipts {
+    pub(super) fn new(genesis: Option<&Genesis>) -> Self {
         let (seen, lines) = Default::default();
-        Self { genesis, seen, lines, unknown_keys: 0 }
+        Self { trust: genesis.map(Standings::begin), seen, lines }
     }
 
-    /// Takes the next entry; hands back the receipt in it, if it is one.
-    pub(super) fn take(&mut self, bundle: TileName, entry: Entry, docket: &mut Docket) -> Option<(u64, Receipt)> {
-        let Entry { index, id, receipt, signature, .. } = entry;
+    /// Takes the next entry of the whole log; hands back the receipt in it, if it is one.
+    pub(super) fn take(&mut self, bundle: TileName, mut entry: Entry, docket: &mut Docket) -> Option<(u64, Receipt)> {
+        let judged = match (&mut self.trust, &entry.receipt) {
+            (Some(trust), Ok(receipt)) => Some(trust.judge(entry.index, receipt, entry.signature.take())),
+            _ => None,
+        };
+        self.admit(bundle, entry, judged, docket)
+    }
+
+    /// Takes an entry that was judged; hands back the receipt in it, if it is one.
+    pub(super) fn admit(
+        &mut self,
+        bundle: TileName,
+        entry: Entry,
+        judged: Option<Judged>,
+        docket: &mut Docket,
+    ) -> Option<(u64, Receipt)> {
+        let Entry { index, id, receipt, .. } = entry;
         docket.count(Axis::Structure, "receipts", 1);
         let receipt = match receipt {
             Ok(receipt) => receipt,
             Err(error) => {
-                let finding = Finding::new(Code::ReceiptMalformed, "a receipt", chain(&error));
+                let finding = Finding::new(Code::ReceiptMalformed, "a receipt", causes(&error));
                 docket.find(finding.at(index, Some(id)).in_file(bundle));
                 return None;
             }
@@ -52,9 +68,10 @@ impl<'a> Receipts<'a> {
             let (expected, found) = (format!("a receipt for index {index}"), format!("a receipt for index {stated}"));
             docket.find(Finding::new(Code::ReceiptMisplaced, expected, found).at(index, Some(id)));
         }
-        if let Some(genesis) = self.genesis {
-            self.check_signature(index, &receipt, signature, docket);
-            check_trust(genesis, index, &receipt, docket);
+        if let (Some(trust), Some(Judged { signature, against })) = (&mut self.trust, judged) {
+            check_signature(index, &receipt, signature, docket);
+            trust.report(index, &receipt, against, docket);
+            check_policy(trust.in_force_at(index), index, &receipt, docket);
         }
         self.check_references(index, &receipt, docket);
         let line = self.line_of(&receipt.statement().predicate.body);
@@ -62,27 +79,14 @@ impl<'a> Receipts<'a> {
         Some((index, receipt))
     }
 
-    fn check_signature(
-        &mut self,
-        index: u64,
-        receipt: &Receipt,
-        signature: Option<Result<(), crate::receipt::ReceiptError>>,
-        docket: &mut Docket,
-    ) {
-        docket.count(Axis::Signatures, "receipts", 1);
-        let id = Some(receipt.id());
-        match signature {
-            Some(Ok(())) => docket.count(Axis::Signatures, "good", 1),
-            Some(Err(error)) => {
-                let expected = format!("a signature by {}", receipt.key());
-                docket.find(Finding::new(Code::SignatureBad, expected, chain(&error)).at(index, id));
-            }
-            None => {
-                self.unknown_keys += 1;
-                let expected = "a key of a trust statement in force";
-                docket.find(Finding::new(Code::SignatureKeyUnknown, expected, receipt.key()).at(index, id));
-            }
-        }
+    /// Every key that receipts so far could be signed with, in the order in which they came.
+    pub(super) fn keys(&self) -> &[PublicKey] {
+        self.trust.as_ref().map_or(&[], Standings::keys)
+    }
+
+    /// What trust has come to.
+    pub(super) fn trust(&mut self) -> Option<&mut Standings> {
+        self.trust.as_mut()
     }
 
     fn line_of(&mut self, body: &Body) -> Option<u32> {
@@ -133,9 +137,13 @@ impl<'a> Receipts<'a> {
 
     /// What is known only at the end.
     pub(super) fn finish(self, docket: &mut Docket) -> Vec<LineRounds> {
-        if self.unknown_keys > 0 {
-            let reason = format!("{} receipts are signed by keys that no trust statement lists", self.unknown_keys);
-            docket.not_checked(Axis::TrustNow, reason);
+        if let Some(trust) = self.trust {
+            excuse_policy(trust.now(), docket);
+            let id_of = |index: u64| {
+                let place = self.seen.binary_search_by_key(&index, |seen| seen.index).ok()?;
+                Some(self.seen.get(place)?.id)
+            };
+            trust.finish(id_of, docket);
         }
         let lines = self.lines.into_iter().map(|(line, (_, rounds))| LineRounds { line, rounds }).collect::<Vec<_>>();
         docket.count(Axis::Completeness, "lines", lines.len() as u64);
@@ -144,42 +152,18 @@ impl<'a> Receipts<'a> {
     }
 }
 
-/// Trust in force at every index is receipt 0's statement: a later one waits for sign-offs.
-fn check_trust(genesis: &Genesis, index: u64, receipt: &Receipt, docket: &mut Docket) {
-    let (id, trust, predicate) = (Some(receipt.id()), &genesis.trust, &receipt.statement().predicate);
-    docket.count(Axis::TrustThen, "receipts", 1);
-    let (role, code) =
-        if index == 0 { (Role::Root, Code::GenesisNotRoot) } else { (Role::Append, Code::KeyNotAllowed) };
-    if let Err(refusal) = trust.may(receipt.key(), role) {
-        let expected = format!("a key that may act as {role}: {}", refusal.remedy());
-        docket.find(Finding::new(code, expected, refusal).at(index, id));
-    }
-    let in_force = (index > 0).then(|| ReceiptRef { index: 0, receipt: genesis.receipt.id() });
-    if predicate.trust != in_force {
-        let text = |reference: Option<ReceiptRef>| match reference {
-            Some(ReceiptRef { index, receipt }) => format!("trust receipt {receipt} at index {index}"),
-            None => "no trust receipt".to_owned(),
-        };
-        docket.find(Finding::new(Code::TrustReference, text(in_force), text(predicate.trust)).at(index, id));
-    }
-    if index > 0 && matches!(predicate.body, Body::Trust(_)) {
-        let text = "a later trust statement is not in force until it is signed off; it was not used";
-        docket.notice(NoticeCode::TrustNotInForce, Some(index), None, text);
-    }
-    check_standing_now(trust, index, receipt, docket);
-    check_policy(trust, index, receipt, docket);
-}
-
-fn check_standing_now(trust: &Statement, index: u64, receipt: &Receipt, docket: &mut Docket) {
-    let Some(record) = trust.record_of(receipt.key()) else { return };
-    docket.count(Axis::TrustNow, "receipts", 1);
-    match record.status {
-        Standing::Active => {}
-        Standing::Retired => docket.count(Axis::TrustNow, "retiredKeys", 1),
-        Standing::Compromised => {
-            let found = format!("{} is compromised", receipt.key());
-            let finding = Finding::new(Code::KeyCompromised, "a key that is not in wrong hands", found);
-            docket.find(finding.at(index, Some(receipt.id())));
+fn check_signature(index: u64, receipt: &Receipt, signature: Option<Result<(), ReceiptError>>, docket: &mut Docket) {
+    docket.count(Axis::Signatures, "receipts", 1);
+    let id = Some(receipt.id());
+    match signature {
+        Some(Ok(())) => docket.count(Axis::Signatures, "good", 1),
+        Some(Err(error)) => {
+            let expected = format!("a signature by {}", receipt.key());
+            docket.find(Finding::new(Code::SignatureBad, expected, causes(&error)).at(index, id));
+        }
+        None => {
+            let expected = "a key that a trust statement lists";
+            docket.find(Finding::new(Code::SignatureKeyUnknown, expected, receipt.key()).at(index, id));
         }
     }
 }
@@ -197,7 +181,7 @@ fn check_policy(trust: &Statement, index: u64, receipt: &Receipt, docket: &mut D
 }
 
 /// Which of the ledger's rules this version can check.
-pub(super) fn excuse_policy(trust: &Statement, docket: &mut Docket) {
+fn excuse_policy(trust: &Statement, docket: &mut Docket) {
     let rules = trust.rules();
     let of_signoffs = [
         rules.appender_may_be_only_signoff == Some(false),

@@ -1,13 +1,14 @@
 //! One receipt with what it rests on: proven to be in the log, and checked like all others, without reading the rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::docket::Docket;
 use super::entries::{Entry, Keyring};
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
+use super::standing::{Judged, Standings};
 use super::survey::{Content, content};
 use super::{Audit, MAX_BUNDLE_BYTES, VerifyError, WIDTH};
-use crate::ledger::{LedgerError, Snapshot};
+use crate::ledger::{LedgerError, Snapshot, chain_part};
 use crate::merkle::TileName;
 use crate::object::ReceiptId;
 use crate::receipt::Receipt;
@@ -21,9 +22,8 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
     }
     let Some(published) = &opening.published else { return Ok(()) };
     let snapshot = Snapshot::new(audit.store, published.checkpoint.clone(), published.note.encode());
-    let keys = opening.genesis.as_ref().map(|genesis| Keyring::of(&genesis.trust, 0)).unwrap_or_default();
     let mut wanted = BTreeSet::from([0, index]);
-    let mut bytes = std::collections::BTreeMap::new();
+    let mut bytes = BTreeMap::new();
     while let Some(next) = wanted.pop_last() {
         let entry = proven(&snapshot, next, docket)?;
         if let Some(receipt) = entry.as_deref().and_then(|entry| Receipt::parse(entry).ok()) {
@@ -32,11 +32,16 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
         }
         bytes.insert(next, entry);
     }
-    let mut kept = Vec::new();
+    let mut entries = BTreeMap::new();
     for (index, entry) in bytes {
         let (Some(entry), Some(bundle)) = (entry, bundle_of(index, size)) else { continue };
         docket.count(Axis::Log, "receipts", 1);
-        kept.extend(audit.receipts.take(bundle, Entry::read(index, &entry, &keys), docket));
+        entries.insert(index, (bundle, Entry::read(index, &entry, &Keyring::default())));
+    }
+    let mut judged = judge(audit, &snapshot, &entries, docket);
+    let mut kept = Vec::new();
+    for (index, (bundle, entry)) in entries {
+        kept.extend(audit.receipts.admit(bundle, entry, judged.remove(&index), docket));
     }
     docket.notice(
         NoticeCode::OneReceipt,
@@ -45,6 +50,40 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
         "only this receipt and what it rests on were looked at; run `proofmark verify` for the whole ledger",
     );
     audit.rest_of(&kept, docket)
+}
+
+/// Judges these receipts by trust, which takes the whole log: what is part of the chain of trust may stand anywhere.
+fn judge(
+    audit: &mut Audit<'_>,
+    snapshot: &Snapshot<'_>,
+    entries: &BTreeMap<u64, (TileName, Entry)>,
+    docket: &mut Docket,
+) -> BTreeMap<u64, Judged> {
+    let (Some(genesis), Some(trust)) = (&audit.opening.genesis, audit.receipts.trust()) else { return BTreeMap::new() };
+    let mut standings = Standings::begin(genesis);
+    let mut judged = BTreeMap::new();
+    let read = snapshot.map_from::<_, LedgerError>(0, chain_part, |index, part| {
+        match entries.get(&index) {
+            Some((_, Entry { receipt: Ok(receipt), .. })) => {
+                judged.insert(index, standings.judge(index, receipt, None));
+            }
+            Some(_) => {}
+            None => part.iter().for_each(|part| _ = standings.judge(index, part, None)),
+        }
+        Ok(())
+    });
+    match read {
+        Ok(()) => *trust = standings,
+        Err(error) => {
+            judged.clear();
+            docket.find(Finding::new(Code::TrustUnreadable, "a log that can be read to its end", chain(&error)));
+            let reason = "the log cannot be read to its end, so the trust in force is not known";
+            for axis in [Axis::Signatures, Axis::TrustThen, Axis::TrustNow, Axis::Policy] {
+                docket.not_checked(axis, reason);
+            }
+        }
+    }
+    judged
 }
 
 fn bundle_of(index: u64, size: u64) -> Option<TileName> {

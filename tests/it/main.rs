@@ -32,6 +32,7 @@ mod schema;
 mod statistics;
 mod tamper;
 mod tidy;
+mod trust;
 mod tutorial;
 mod verify;
 mod worked;

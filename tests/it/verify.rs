@@ -142,6 +142,9 @@ fn every_code_is_reached_and_by_its_own_damage_only() {
     rounds(&mut reached);
     comparisons(&mut reached);
     gates(&mut reached);
+    for case in crate::trust::cases() {
+        reached.expect(case.what, &case.store, &case.options, case.codes);
+    }
     let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
     let missed: Vec<_> = all.difference(&reached.0).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
@@ -694,7 +697,8 @@ fn an_unfinished_commit_is_a_notice_and_so_are_later_trust_and_stray_files() {
     forge.sign(forge.trust(), Body::Scorecard(body), evidence, &stranger());
     let report = audit(&forge.write(), &REPLAY);
     assert_eq!(report.notices[0].code, NoticeCode::TrustNotInForce);
-    assert_eq!(codes(&report), BTreeSet::from([Code::SignatureKeyUnknown, Code::KeyNotAllowed]));
+    let expected = [Code::SignatureKeyUnknown, Code::KeyNotAllowed, Code::TrustVersion];
+    assert_eq!(codes(&report), BTreeSet::from(expected));
 }
 
 #[test]
