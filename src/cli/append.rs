@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use proofmark::ledger::{Appended, Ledger, LedgerError};
 use proofmark::object::{LineReader, RecordError, parse_line};
 use proofmark::question::ScorerIdentity;
-use proofmark::receipt::{Basis, LineName, ScorecardBody};
+use proofmark::receipt::{Basis, Kind, LineName, ScorecardBody};
 use proofmark::scorecard::Scorecard;
+use proofmark::trust::Role;
 use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::intake;
-use super::keys::KeyOptions;
 use super::progress;
 use super::round::{RoundArguments, RoundReader};
-use super::signing::Hands;
+use super::signing::{Hands, SigningOptions};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["questions", "answers", "card", "judge", "subject", "evidence", "note", "sealed"])]
     batch: Option<PathBuf>,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: SigningOptions,
 }
 
 /// Runs the command.
@@ -56,15 +56,22 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
 
 fn append_one(arguments: &Arguments, context: &Context, ledger: &Ledger) -> Result<Exit, Failure> {
     let checked = RoundReader::new(ledger).check(&arguments.round, Path::new(""))?;
-    let hands = Hands::ready(&arguments.keys, context, ledger)?;
+    let hands = Hands::ready(&arguments.keys, context, ledger, &[Role::Append])?;
     let body = checked.body().clone();
+    let pen = hands.agree(context, ledger, Kind::Scorecard, &summary(&body))?;
     let draft = checked.store(context, ledger)?;
-    let appended = hands.append(context, ledger, [Ok(draft)])?;
+    let appended = pen.append(context, ledger, [Ok(draft)])?;
     report(context, &appended, &[body])
 }
 
+/// What a round says, in a few words.
+fn summary(body: &ScorecardBody) -> String {
+    let (line, card, basis, scorer) = (&body.line, &body.card, body.basis, &body.scorer);
+    format!("{line}, quality {:.4}, n {}, {basis} by {scorer}", card.quality(), card.n())
+}
+
 fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &Ledger) -> Result<Exit, Failure> {
-    let hands = Hands::ready(&arguments.keys, context, ledger)?;
+    let hands = Hands::ready(&arguments.keys, context, ledger, &[Role::Append])?;
     let base = file.parent().unwrap_or(Path::new("")).to_owned();
     // The first pass refuses the whole batch before anything is stored; the second stores and signs as it reads.
     let mut reader = RoundReader::new(ledger);
@@ -75,6 +82,7 @@ fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &
         let refused = |failure: Failure| failure.within(format!("{}:{count}: the round is refused", file.display()));
         checked.map(|_| ()).map_err(refused)
     })?;
+    let pen = hands.agree(context, ledger, Kind::Scorecard, &format!("{count} rounds, those of {}", file.display()))?;
     let bar = progress::bar(context, "appending", count);
     let mut lines = LineReader::new(file.display().to_string(), BufReader::new(intake::open_regular(file)?));
     let mut bodies = Vec::new();
@@ -89,7 +97,7 @@ fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &
         });
         next.map_err(|error| failure = Some(error)).map_or(Some(Err(LedgerError::Nothing)), |draft| draft.map(Ok))
     });
-    let outcome = hands.append(context, ledger, drafts);
+    let outcome = pen.append(context, ledger, drafts);
     bar.finish_and_clear();
     if let Some(failure) = failure {
         return Err(failure);

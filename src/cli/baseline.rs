@@ -2,14 +2,14 @@
 
 use clap::Subcommand;
 use proofmark::ledger::{Draft, History};
-use proofmark::receipt::{Baseline, Body, LineName, Subject, Text};
+use proofmark::receipt::{Baseline, Body, Kind, LineName, Subject, Text};
+use proofmark::trust::Role;
 use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::keys::KeyOptions;
 use super::rounds;
-use super::signing::Hands;
+use super::signing::{Hands, SigningOptions};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         note: Option<Text>,
         #[command(flatten)]
-        keys: Box<KeyOptions>,
+        keys: Box<SigningOptions>,
     },
     /// Show the baseline of a line, or of all lines
     Show {
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     }
 }
 
-fn set(revision: &str, note: Option<&Text>, keys: &KeyOptions, context: &Context) -> Result<Exit, Failure> {
+fn set(revision: &str, note: Option<&Text>, keys: &SigningOptions, context: &Context) -> Result<Exit, Failure> {
     let ledger = context.ledger()?;
     let snapshot = ledger.snapshot()?;
     let history = History::read(&snapshot)?;
@@ -74,7 +74,9 @@ fn set(revision: &str, note: Option<&Text>, keys: &KeyOptions, context: &Context
         context.note(&format!("{} is the baseline of {line} already", round.name()));
         return answer(context, vec![(line, round.reference)], &history);
     }
-    let hands = Hands::ready(keys, context, &ledger)?;
+    let hands = Hands::ready(keys, context, &ledger, &[Role::Append])?;
+    let about = format!("{} is what {line} is compared with", round.name());
+    let pen = hands.agree(context, &ledger, Kind::Baseline, &about)?;
     let draft = Draft {
         subject: vec![Subject::of_receipt(round.receipt().bytes())?],
         evidence: Vec::new(),
@@ -83,7 +85,7 @@ fn set(revision: &str, note: Option<&Text>, keys: &KeyOptions, context: &Context
         tool: context.tool(),
         body: Body::Baseline(Baseline { line: line.clone(), target: round.reference }),
     };
-    hands.append(context, &ledger, [Ok(draft)])?;
+    pen.append(context, &ledger, [Ok(draft)])?;
     answer(context, vec![(line, round.reference)], &history)
 }
 

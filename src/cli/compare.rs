@@ -8,15 +8,15 @@ use proofmark::ledger::{
 };
 use proofmark::object::parse;
 use proofmark::question::QuestionSet;
-use proofmark::receipt::{self, Body, LineName, Subject, Text};
+use proofmark::receipt::{self, Body, Kind, LineName, Subject, Text};
 use proofmark::scorecard::{Scorecard, Tolerance};
 use proofmark::store::put_slice;
+use proofmark::trust::Role;
 
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::{self, RecordFile};
-use super::keys::KeyOptions;
-use super::signing::Hands;
+use super::signing::{Hands, SigningOptions};
 use super::{gates, rounds};
 
 /// What the command takes.
@@ -61,7 +61,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", requires = "record")]
     note: Option<Text>,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: SigningOptions,
 }
 
 /// Runs the command.
@@ -168,7 +168,10 @@ fn record(
         return Err(Failure::refused("the rounds cannot be compared, so there is no comparison to record")
             .hint("`proofmark compare` without --record says what differs"));
     }
-    let hands = Hands::ready(&arguments.keys, context, ledger)?;
+    let hands = Hands::ready(&arguments.keys, context, ledger, &[Role::Append])?;
+    let outcome = if comparison.report.regressed { "regressed" } else { "not regressed" };
+    let about = format!("{} to {}, {outcome}", base.name(), current.name());
+    let pen = hands.agree(context, ledger, Kind::Comparison, &about)?;
     let document = proofmark::object::encode(comparison).map_err(Failure::failed)?;
     let digests = put_slice(ledger.store(), &document)?;
     let draft = Draft {
@@ -184,7 +187,7 @@ fn record(
             report: comparison.report.clone(),
         }),
     };
-    let appended = hands.append(context, ledger, [Ok(draft)])?;
+    let appended = pen.append(context, ledger, [Ok(draft)])?;
     let texts = appended.iter().map(|one| format!("recorded: receipt {} {}\n", one.index, one.receipt.short()));
     Ok(texts.collect())
 }

@@ -204,6 +204,11 @@ impl From<StoreError> for Failure {
 impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
         use LedgerError as E;
+        let remedy = match &error {
+            E::NotAllowed { refusal, .. } => Some(refusal.remedy()),
+            E::AgainstTrust(violation) => Some(violation.remedy()),
+            _ => None,
+        };
         let (exit, hint) = match &error {
             E::Absent => (Exit::Refused, Some("`proofmark init` makes one; `--ledger DIR` names one elsewhere")),
             E::Format { .. } => (Exit::Refused, Some("use a newer proofmark")),
@@ -215,7 +220,7 @@ impl From<LedgerError> for Failure {
             _ => (Exit::Refused, None),
         };
         let failure = Self::new(exit, error);
-        match hint {
+        match remedy.or(hint.map(str::to_owned)) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }

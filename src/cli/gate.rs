@@ -8,15 +8,15 @@ use proofmark::calibrate::{Decimal, Input, MAX_NAME_BYTES, Predictions, Profile,
 use proofmark::gate::{Report, Verdict, evaluate};
 use proofmark::ledger::{Draft, Ledger, role};
 use proofmark::object::Sha256;
-use proofmark::receipt::{Body, Evidence, GateBody, Subject, Text};
+use proofmark::receipt::{Body, Evidence, GateBody, Kind, Subject, Text};
 use proofmark::store::{Digests, put_file, put_slice};
+use proofmark::trust::Role;
 
 use super::context::{Context, JsonAnswer};
 use super::failure::{Exit, Failure};
 use super::intake::{self, SubjectArgument, Unreadable, media_type, open_plain};
-use super::keys::KeyOptions;
 use super::outfile::StagedFile;
-use super::signing::Hands;
+use super::signing::{Hands, SigningOptions};
 use super::{progress, rules};
 
 /// What the command takes.
@@ -62,7 +62,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", requires = "record")]
     note: Option<Text>,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: SigningOptions,
 }
 
 /// Runs the command.
@@ -150,7 +150,7 @@ impl Recording {
             }
         }
         let ledger = context.ledger()?;
-        let hands = Hands::ready(&arguments.keys, context, &ledger)?;
+        let hands = Hands::ready(&arguments.keys, context, &ledger, &[Role::Append])?;
         let subject = arguments.subject.iter().map(|subject| subject.resolve(Path::new("")));
         let subject = subject.collect::<Result<_, _>>()?;
         Ok(Self { ledger, hands, subject, profile: profile.canonical().to_vec() })
@@ -166,6 +166,10 @@ impl Recording {
         bytes: &[u8],
     ) -> Result<String, Failure> {
         let Self { ledger, hands, mut subject, profile } = self;
+        let recommended =
+            report.recommended.as_deref().map_or_else(String::new, |model| format!(", {model} recommended"));
+        let about = format!("{}{recommended}, by {}", report.verdict.name(), report.profile.name);
+        let pen = hands.agree(context, &ledger, Kind::Gate, &about)?;
         let store = ledger.store();
         let mut evidence = Vec::new();
         let mut kept = BTreeSet::new();
@@ -185,7 +189,7 @@ impl Recording {
         let (recorded_at, tool, note) = (context.now()?, context.tool(), arguments.note.clone());
         let body = Body::Gate(GateBody::of(report));
         let draft = Draft { subject, evidence, note, recorded_at, tool, body };
-        let appended = hands.append(context, &ledger, [Ok(draft)])?;
+        let appended = pen.append(context, &ledger, [Ok(draft)])?;
         let texts = appended.iter().map(|one| format!("recorded: receipt {} {}", one.index, one.receipt.short()));
         Ok(texts.collect())
     }

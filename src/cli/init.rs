@@ -187,12 +187,13 @@ fn refuse_other(arguments: &Arguments, ledger: &Ledger) -> Result<(), Failure> {
         return Err(Failure::refused(format!("the ledger is there already, and its origin is {origin}, not {wanted}"))
             .hint("an origin never changes; make another ledger in another folder"));
     }
-    let persons = ledger.log().trust.persons();
+    let trust = ledger.trust_now(&ledger.snapshot()?)?;
+    let persons = trust.now().persons();
     match arguments.person.as_deref().filter(|wanted| persons.iter().all(|person| person.name != *wanted)) {
         Some(wanted) => Err(Failure::refused(format!(
-            "the ledger is there already, and receipt 0 does not name the person {wanted}"
+            "the ledger is there already, and its trust does not list the person {wanted}"
         ))
-        .hint("persons are added by a new trust version")),
+        .hint("persons are added by `proofmark trust add`")),
         None => Ok(()),
     }
 }
@@ -336,6 +337,7 @@ fn refuse_untrustable(
 
 fn report(context: &Context, folder: &Path, ledger: &Ledger, keys: Option<KeysDocument<'_>>) -> Result<(), Failure> {
     let log = ledger.log();
+    let trust = ledger.trust_now(&ledger.snapshot()?)?;
     let document = Document {
         schema: "init.v1",
         created: keys.is_some(),
@@ -344,7 +346,7 @@ fn report(context: &Context, folder: &Path, ledger: &Ledger, keys: Option<KeysDo
         genesis: log.genesis,
         size: ledger.snapshot()?.size(),
         log_key: log.key.to_string(),
-        persons: log.trust.persons().iter().map(PersonDocument::of).collect(),
+        persons: trust.now().persons().iter().map(PersonDocument::of).collect(),
         keys,
     };
     context.answer(&document, || text(&document))

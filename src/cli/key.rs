@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark::ledger::{Ledger, LogIdentity};
 use proofmark::merkle::VerifierKey;
-use proofmark::trust::{KeyId, PublicKey, Role, SecretKey, Signer, Standing};
+use proofmark::trust::{KeyId, PublicKey, Role, SecretKey, Signer, Standing, Statement};
 use serde::Serialize;
 
 use super::agent;
@@ -23,7 +23,7 @@ Examples:
   proofmark key new --out ci-key                      a key for CI
   proofmark key show                                  its fingerprint, and what it may do in this ledger
   proofmark key show --log                            where this machine has the ledger's log key
-  proofmark key export                                the line for `proofmark trust add`
+  proofmark key export                                the line for a file that `proofmark trust add` takes
   proofmark key export --log --format vkey            what verifies this ledger's checkpoints elsewhere")]
 pub struct Arguments {
     #[command(subcommand)]
@@ -188,7 +188,12 @@ fn show(arguments: &Show, context: &Context) -> Result<(), Failure> {
         Some(ledger) if arguments.log => held_log_key(ledger.log(), context)?,
         _ => find(&arguments.which, context)?,
     };
-    let document = document(&found, false, ledger.as_ref().map(|ledger| part(ledger.log(), &found.key)));
+    let trust = match &ledger {
+        Some(ledger) => Some(ledger.trust_now(&ledger.snapshot()?)?),
+        None => None,
+    };
+    let part = ledger.as_ref().zip(trust.as_deref()).map(|(ledger, trust)| part(ledger.log(), trust.now(), &found.key));
+    let document = document(&found, false, part);
     context.answer(&document, || text_of(&document))
 }
 
@@ -205,15 +210,15 @@ fn nearest(context: &Context) -> Result<Option<Ledger>, Failure> {
     context.ledger().map(Some)
 }
 
-fn part<'a>(log: &'a LogIdentity, key: &PublicKey) -> Part<'a> {
+fn part<'a>(log: &'a LogIdentity, trust: &'a Statement, key: &PublicKey) -> Part<'a> {
     let id = key.fingerprint();
-    let person = log.trust.person_of(&id);
+    let person = trust.person_of(&id);
     Part {
         origin: log.origin(),
-        trust_version: log.trust.version(),
+        trust_version: trust.version(),
         is_log_key: log.key.raw() == key.raw(),
         person: person.map(|person| person.name.as_str()),
-        status: log.trust.record_of(&id).map(|record| record.status),
+        status: trust.record_of(&id).map(|record| record.status),
         roles: person.map_or(&[], |person| person.roles.as_slice()),
     }
 }
@@ -320,6 +325,11 @@ fn find(which: &Which, context: &Context) -> Result<Found, Failure> {
             Ok(Found { key, place: place.to_string(), comment, encrypted: None })
         }
     }
+}
+
+/// The public half in a private or public key file.
+pub fn public_key(file: &Path) -> Result<PublicKey, Failure> {
+    in_file(file, "").map(|found| found.key)
 }
 
 fn in_file(file: &Path, place: &str) -> Result<Found, Failure> {

@@ -8,6 +8,7 @@ mod append;
 mod baseline;
 mod compare;
 mod cat;
+mod chain;
 mod completion;
 mod context;
 mod demo;
@@ -35,6 +36,8 @@ mod log;
 mod reindex;
 mod show;
 mod rules;
+mod trust;
+mod whoami;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -110,6 +113,10 @@ enum Subcommands {
     Init(init::Arguments),
     /// Make, show and export keys
     Key(key::Arguments),
+    /// Show who may do what, and propose that it be otherwise
+    Trust(Box<trust::Arguments>),
+    /// Say which key would sign, whose it is, and what it may do here
+    Whoami(whoami::Arguments),
     /// Show the whole story in a temporary folder, ending with a tampered copy being caught
     Demo(demo::Arguments),
     /// List receipts, newest first
@@ -161,6 +168,8 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
         Subcommands::Questions(arguments) => questions::run(&arguments, context),
         Subcommands::Init(arguments) => init::run(&arguments, context),
         Subcommands::Key(arguments) => key::run(&arguments, context),
+        Subcommands::Trust(arguments) => trust::run(&arguments, context),
+        Subcommands::Whoami(arguments) => whoami::run(&arguments, context),
         Subcommands::Demo(arguments) => demo::run(&arguments, context),
         Subcommands::Log(arguments) => log::run(&arguments, context),
         Subcommands::Show(arguments) => show::run(&arguments, context),

@@ -1,34 +1,83 @@
-//! What every command that appends shares: the keys, the commit, and the evidence of a fork.
+//! What every command that signs shares: the keys, showing what is about to be signed and asking, the commit, and the
+//! evidence of a fork.
 
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 use proofmark::ledger::{Appended, Draft, ForkEvidence, Ledger, LedgerError, LogSigner};
 use proofmark::object::ObjectId;
+use proofmark::receipt::Kind;
 use proofmark::trust::{Role, SecretKey, Signer};
 
 use super::context::Context;
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, one_line};
 use super::keys::{self, KeyOptions};
+
+/// What every command that signs takes.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct SigningOptions {
+    #[command(flatten)]
+    pub keys: KeyOptions,
+    /// Sign without asking. What is signed is shown on stderr first, and asked about only where stdin and stderr are
+    /// terminals
+    #[arg(long, short = 'y', help_heading = "Keys")]
+    pub yes: bool,
+}
 
 /// The person's key and the log's, found and fit for this ledger.
 pub struct Hands {
     person: Box<dyn Signer + Sync>,
+    name: String,
     log: SecretKey,
+    yes: bool,
 }
 
+/// Hands whose owner saw what is about to be signed, and agreed.
+pub struct Pen(Hands);
+
 impl Hands {
-    /// Finds both keys, and refuses a ledger whose checkpoint is not its log's and a person who may not append, before
-    /// anything is written. That the log shrank or forked shows under the writer's lock, when evidence may be stored
-    /// already, which is harmless: objects that no receipt names say nothing.
-    pub fn ready(options: &KeyOptions, context: &Context, ledger: &Ledger) -> Result<Self, Failure> {
-        let person = keys::signer(options, context)?;
-        ledger
-            .may_append(person.as_ref(), &[Role::Append], &context.ratchet()?)
-            .map_err(|error| explained(context, error))?;
-        let log = keys::log_secret(options, context, ledger.log())?;
-        Ok(Self { person, log })
+    /// Finds both keys, and refuses a ledger whose checkpoint is not its log's and a person who holds none of the roles
+    /// under the trust in force, before anything is written. That the log shrank or forked shows under the writer's lock,
+    /// when evidence may be stored already, which is harmless: objects that no receipt names say nothing.
+    pub fn ready(
+        options: &SigningOptions,
+        context: &Context,
+        ledger: &Ledger,
+        roles: &[Role],
+    ) -> Result<Self, Failure> {
+        let person = keys::signer(&options.keys, context)?;
+        let allowed = ledger.may_append(person.as_ref(), roles, &context.ratchet()?);
+        let name = allowed.map_err(|error| explained(context, error))?;
+        let log = keys::log_secret(&options.keys, context, ledger.log())?;
+        Ok(Self { person, name, log, yes: options.yes })
     }
 
+    /// Shows what is about to be signed: a receipt of this kind, and in a few words what it says. Asks on a terminal.
+    pub fn agree(self, context: &Context, ledger: &Ledger, kind: Kind, about: &str) -> Result<Pen, Failure> {
+        let what = format!(
+            "signing a {kind} receipt: {}\n  as {} with key {}, in the ledger {}",
+            one_line(about),
+            one_line(&self.name),
+            self.person.public().fingerprint(),
+            ledger.log().origin()
+        );
+        if self.yes || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            context.note(&what);
+            return Ok(Pen(self));
+        }
+        let mut out = io::stderr().lock();
+        write!(out, "{what}\nsign it? [y/N] ")?;
+        out.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(Pen(self)),
+            _ => Err(Failure::refused("not signed; nothing was written").hint("answer `y`, or say `--yes`")),
+        }
+    }
+}
+
+impl Pen {
     /// Signs and appends in one atomic commit.
     pub fn append(
         &self,
@@ -36,9 +85,9 @@ impl Hands {
         ledger: &Ledger,
         drafts: impl IntoIterator<Item = Result<Draft, LedgerError>>,
     ) -> Result<Vec<Appended>, Failure> {
-        let log = LogSigner::new(ledger.log().origin(), &self.log)?;
+        let log = LogSigner::new(ledger.log().origin(), &self.0.log)?;
         let ratchet = context.ratchet()?;
-        ledger.append(drafts, self.person.as_ref(), &log, &ratchet).map_err(|error| explained(context, error))
+        ledger.append(drafts, self.0.person.as_ref(), &log, &ratchet).map_err(|error| explained(context, error))
     }
 }
 

@@ -49,6 +49,12 @@ impl Ledger {
         Ok(chain)
     }
 
+    /// The chain as far as the newest receipts tell it, without reading the log: the statement in force, and perhaps not
+    /// what waits. Good enough to say who somebody is, not to decide anything.
+    pub fn trust_now(&self, snapshot: &Snapshot<'_>) -> Result<Arc<TrustChain>, LedgerError> {
+        self.chain_for(snapshot, None)
+    }
+
     fn fold(&self, snapshot: &Snapshot<'_>) -> Result<TrustChain, LedgerError> {
         let mut chain = self.first_trust();
         snapshot.map_from::<_, LedgerError>(0, chain_part, |index, receipt| {

@@ -1,6 +1,6 @@
 //! What can go wrong with a key, a signature, an agent or a trust statement.
 
-use super::{KeyId, Refusal};
+use super::{KeyId, Refusal, Standing};
 
 /// Why a key, a signature or a trust statement was refused.
 ///
@@ -135,6 +135,62 @@ pub enum TrustError {
         field: String,
         /// What is wrong with it and what would be right.
         reason: String,
+    },
+    /// A person that a statement does not list.
+    #[error("trust version {version} lists no person `{name}`")]
+    NoSuchPerson {
+        /// The name.
+        name: String,
+        /// The version of the statement.
+        version: u64,
+        /// Who is listed, in the statement's order.
+        known: Vec<String>,
+    },
+    /// A key that a statement does not list.
+    #[error("trust version {version} lists no key {key}")]
+    NoSuchKey {
+        /// The key.
+        key: KeyId,
+        /// The version of the statement.
+        version: u64,
+    },
+    /// A key that is to be a person's and is another one's.
+    #[error("key {key} is listed as that of {owner}, and a key belongs to one person")]
+    KeyOfAnother {
+        /// The key.
+        key: KeyId,
+        /// Whose it is.
+        owner: String,
+    },
+    /// A key that was given up, and never comes back.
+    #[error("key {key} of {person} is {status}, and never becomes better again: make a new key")]
+    KeyPast {
+        /// The key.
+        key: KeyId,
+        /// Whose it is.
+        person: String,
+        /// Its standing.
+        status: Standing,
+    },
+    /// A person who is new and has no key.
+    #[error("{name} is new, and a person is listed with a key")]
+    KeyMissing {
+        /// The name.
+        name: String,
+    },
+    /// A line of an `allowed_signers` file that cannot be taken over, or a name that cannot be in one.
+    #[error("line {line} of the allowed signers: {reason}")]
+    AllowedSigners {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A person whose name cannot be a principal.
+    #[error("the name `{name}` cannot be a principal in an allowed signers file: it has one of `,*?!\"\\#`")]
+    Principal {
+        /// The name.
+        name: String,
     },
     /// The trust in force does not allow it.
     #[error(transparent)]

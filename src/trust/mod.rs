@@ -8,20 +8,24 @@
 //! arguments, and an agent is a stream handed in.
 
 mod agent;
+mod amendment;
 mod error;
 mod key;
 mod prepared;
 mod refusal;
 mod secret;
+mod signers;
 mod statement;
 mod succession;
 
 pub use agent::{AgentSigner, AgentStream, Identity, identities};
+pub use amendment::Amendment;
 pub use error::TrustError;
 pub use key::{KeyId, PublicKey, Signature};
 pub use prepared::PreparedKey;
 pub use refusal::Refusal;
 pub use secret::{Encryption, SecretKey, Signer};
+pub use signers::{AllowedSigner, format_allowed_signers, parse_allowed_signers};
 pub use statement::{KeyRecord, LogKey, Person, Role, Rules, Standing, Statement, Thresholds};
 pub use succession::Breach;
 pub use zeroize::Zeroizing;

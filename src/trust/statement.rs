@@ -146,6 +146,31 @@ pub struct Rules {
     pub names_only_identity: Option<bool>,
 }
 
+impl Rules {
+    /// The names of all rules, as they are written.
+    pub const NAMES: [&str; 5] =
+        ["appenderMayBeOnlySignoff", "recomputedOnly", "signoffMaxAgeDays", "maxLooks", "namesOnlyIdentity"];
+
+    /// Every rule in the order of [`Rules::NAMES`], with its value as it is written; `None` where it is not in force.
+    pub fn all(&self) -> Vec<(&'static str, Option<String>)> {
+        let Self {
+            appender_may_be_only_signoff,
+            recomputed_only,
+            signoff_max_age_days,
+            max_looks,
+            names_only_identity,
+        } = self;
+        let values = [
+            appender_may_be_only_signoff.map(|value| value.to_string()),
+            recomputed_only.map(|value| value.to_string()),
+            signoff_max_age_days.map(|value| value.to_string()),
+            max_looks.map(|value| value.to_string()),
+            names_only_identity.map(|value| value.to_string()),
+        ];
+        Self::NAMES.into_iter().zip(values).collect()
+    }
+}
+
 /// A trust statement that keeps every rule of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Parts")]

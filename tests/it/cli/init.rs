@@ -107,8 +107,8 @@ hint: an origin never changes; make another ledger in another folder\n",
         &sandbox,
         &["init", "--person", "bob"],
         2,
-        "error: the ledger is there already, and receipt 0 does not name the person bob
-hint: persons are added by a new trust version\n",
+        "error: the ledger is there already, and its trust does not list the person bob
+hint: persons are added by `proofmark trust add`\n",
     );
 }
 
