@@ -292,7 +292,21 @@ macro_rules! refusals {
     };
 }
 
-refusals!(PolicyError, ProfileError, QuestionError, ReceiptError, ScoreError, ScorecardError, TrustError);
+refusals!(PolicyError, ProfileError, QuestionError, ReceiptError, ScoreError, ScorecardError);
+
+impl From<TrustError> for Failure {
+    fn from(error: TrustError) -> Self {
+        let hint = match &error {
+            TrustError::NoSuchPerson { known, .. } => Some(format!("it lists {}", one_line(&known.join(", ")))),
+            _ => None,
+        };
+        let failure = Self::refused(error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
 
 impl From<CalibrateError> for Failure {
     fn from(error: CalibrateError) -> Self {

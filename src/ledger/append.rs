@@ -95,7 +95,7 @@ impl Ledger {
             };
             let trust = chain.in_force().1;
             for draft in &chunk {
-                if chain.is_part(&draft.body) && (chunk.len() > 1 || !appended.is_empty()) {
+                if chain.is_part(writer.size(), &draft.body) && (chunk.len() > 1 || !appended.is_empty()) {
                     return Err(LedgerError::NotAlone);
                 }
                 refuse_violations(chain, trust, &key, &draft.body)?;

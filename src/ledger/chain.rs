@@ -155,13 +155,14 @@ impl TrustChain {
         self.parts.get(&target.index) == Some(&(target.receipt, Part::Trust))
     }
 
-    /// Whether a receipt is part of the chain itself: a trust statement, or a sign-off on one that came before.
-    pub fn is_part(&self, body: &Body) -> bool {
-        match body {
-            Body::Trust(_) => true,
-            Body::Signoff(signoff) => self.is_trust(signoff.target),
-            _ => false,
-        }
+    /// Whether a receipt at `index` that says this is part of the chain itself: a trust statement, or a sign-off on one
+    /// that came before.
+    pub fn is_part(&self, index: u64, body: &Body) -> bool {
+        matches!(body, Body::Trust(_)) || self.is_on_trust(index, body)
+    }
+
+    fn is_on_trust(&self, index: u64, body: &Body) -> bool {
+        matches!(body, Body::Signoff(signoff) if signoff.target.index < index && self.is_trust(signoff.target))
     }
 
     /// What trust says against the next receipt, were it signed with this key, naming this trust receipt, to say this.
@@ -216,14 +217,14 @@ impl TrustChain {
         }
         let not_allowed = |refusal| LedgerError::NotAllowed { action: "having appended this receipt", refusal };
         let (then, in_force) = self.in_force_at(index);
-        let on_trust = matches!(&predicate.body, Body::Signoff(signoff) if self.is_trust(signoff.target));
+        let on_trust = self.is_on_trust(index, &predicate.body);
         holder(then, receipt.key(), roles_for(&predicate.body, on_trust)).map_err(not_allowed)?;
         let expected = (index > 0).then_some(in_force);
         if predicate.trust != expected {
             let violation = TrustViolation::Reference { expected, found: predicate.trust };
             return Err(LedgerError::AgainstTrust(Box::new(violation)));
         }
-        if is_compromised(self.now(), receipt.key()) && !self.is_part(&predicate.body) {
+        if is_compromised(self.now(), receipt.key()) && !self.is_part(index, &predicate.body) {
             let person = self.now().person_of(receipt.key()).map(|person| person.name.clone()).unwrap_or_default();
             let (key, version) = (receipt.key().clone(), self.now().version());
             return Err(not_allowed(Refusal::Compromised { person, key, role: Role::Append, version }));
@@ -255,7 +256,7 @@ impl TrustChain {
         let against = self.judge(predicate.trust, receipt.key(), &predicate.body);
         let part = match &predicate.body {
             Body::Trust(_) => Part::Trust,
-            body if self.is_part(body) => Part::Signoff,
+            body if self.is_part(index, body) => Part::Signoff,
             _ => return against,
         };
         self.parts.insert(index, (receipt.id(), part));

@@ -71,7 +71,7 @@ impl Standings {
         let id = receipt.id();
         docket.count(Axis::TrustThen, "receipts", 1);
         docket.find_all(against.iter().map(|violation| finding_of(violation).at(index, Some(id))));
-        let part = index == 0 || self.chain.is_part(&receipt.statement().predicate.body);
+        let part = index == 0 || self.chain.is_part(index, &receipt.statement().predicate.body);
         let key = self.chain.place_of(receipt.key()).and_then(|place| u32::try_from(place).ok()).unwrap_or(UNLISTED);
         self.signed.push(Signed { index, key, part });
     }

@@ -621,3 +621,68 @@ fn a_compromised_key_no_longer_counts_in_a_comparison() {
     let LedgerError::NotAllowed { refusal, .. } = error else { panic!("{error}") };
     assert!(refusal.to_string().contains("trust version 2 has it as compromised"), "{refusal}");
 }
+
+/// A small generator of decisions that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % count
+    }
+}
+
+/// An honest log of random acts, as a ledger would let them be appended: the fold itself says what may come next.
+fn random_story(dice: &mut Dice, length: usize) -> Story {
+    let mut story = Story::new();
+    story.parts.thresholds.root = 1 + dice.below(2) as u32;
+    story.forge = Forge::with_trust(story.parts.statement(), &ann());
+    story.trust = story.forge.trust().unwrap();
+    let mut chain = proofmark::ledger::TrustChain::begin(&Receipt::parse(&story.forge.entries[0]).unwrap()).unwrap();
+    while story.forge.entries.len() < length {
+        let (statement, in_force) = chain.in_force();
+        let roots = [ann(), ann_too(), bob()];
+        let signer = &roots[dice.below(3)];
+        let waiting = chain.pending();
+        let body = match dice.below(5) {
+            0 => {
+                let mut parts = story.parts.clone();
+                parts.version = statement.version() + 1;
+                parts.thresholds.root = 1 + dice.below(2) as u32;
+                parts.rules.max_looks = Some(1 + dice.below(9) as u32);
+                Some((Body::Trust(parts.statement()), signer))
+            }
+            1 if !waiting.is_empty() => Some((go(waiting[dice.below(waiting.len())].receipt), signer)),
+            2 if !waiting.is_empty() => {
+                Some((signoff(waiting[dice.below(waiting.len())].receipt, Decision::NoGo), signer))
+            }
+            _ => None,
+        };
+        story.trust = in_force;
+        match body {
+            Some((body, signer)) => _ = story.say(body, signer),
+            None => _ = story.round(&[], &person()),
+        }
+        let newest = Receipt::parse(story.forge.entries.last().unwrap()).unwrap();
+        assert_eq!(chain.take(story.forge.entries.len() as u64 - 1, &newest), []);
+    }
+    story
+}
+
+#[test]
+fn a_writer_that_reads_the_newest_receipt_agrees_with_one_that_reads_the_log() {
+    let mut changes = 0;
+    for seed in 0..12 {
+        let story = random_story(&mut Dice(seed), 24);
+        for size in 1..=story.forge.entries.len() {
+            let prefix = Forge { entries: story.forge.entries[..size].to_vec(), ..Forge::empty() };
+            let ledger = Ledger::open(Box::new(prefix.write())).unwrap();
+            let snapshot = ledger.snapshot().unwrap();
+            let (quick, whole) = (ledger.trust_now(&snapshot).unwrap(), ledger.trust_chain(&snapshot).unwrap());
+            assert_eq!(quick.in_force(), whole.in_force(), "seed {seed}, size {size}");
+            changes += usize::from(size > 1 && whole.in_force_at(size as u64 - 1) != whole.in_force());
+        }
+        assert!(story.report().findings.is_empty(), "seed {seed}");
+    }
+    assert!(changes > 20, "{changes}");
+}

@@ -18,4 +18,6 @@ mod profile;
 mod questions;
 mod reindex;
 mod show;
+mod trust;
 mod verify;
+mod whoami;
