@@ -159,6 +159,7 @@ fn status(report: &Report, axis: Axis) -> Status {
 /// A forged log, and exactly the codes that it must give.
 pub struct Case {
     pub what: &'static str,
+    pub entries: Vec<Vec<u8>>,
     pub store: Memory,
     pub options: Options,
     pub codes: &'static [Code],
@@ -168,7 +169,7 @@ fn case(what: &'static str, codes: &'static [Code], forge: impl FnOnce(&mut Stor
     let mut story = Story::new();
     story.round(&[], &person());
     forge(&mut story);
-    Case { what, store: story.forge.write(), options: REPLAY, codes }
+    Case { what, store: story.forge.write(), options: REPLAY, codes, entries: story.forge.entries }
 }
 
 /// Each way of forging trust that is known here.
@@ -392,7 +393,7 @@ fn unreadable() -> Case {
     bytes[last] ^= 1;
     store.publish(&bundle, &bytes).unwrap();
     let options = Options { only: Some(2), ..REPLAY };
-    Case { what: "one receipt of a damaged log", store, options, codes: &[Code::TrustUnreadable] }
+    Case { what: "one receipt of a damaged log", entries: Vec::new(), store, options, codes: &[Code::TrustUnreadable] }
 }
 
 #[test]
@@ -425,7 +426,7 @@ fn an_honest_chain_is_clean_and_each_receipt_is_judged_by_its_own_trust() {
 
 #[test]
 fn every_forgery_is_found_and_by_its_own_codes_also_receipt_by_receipt() {
-    for Case { what, store, options, codes: expected } in cases() {
+    for Case { what, store, options, codes: expected, .. } in cases() {
         let report = audit(&store, &options);
         assert_eq!(codes(&report), expected.iter().copied().collect(), "{what}: {:#?}", report.findings);
         for finding in report.findings.iter().filter(|finding| finding.axis == Axis::TrustThen) {
@@ -685,4 +686,47 @@ fn a_writer_that_reads_the_newest_receipt_agrees_with_one_that_reads_the_log() {
         assert!(story.report().findings.is_empty(), "seed {seed}");
     }
     assert!(changes > 20, "{changes}");
+}
+
+/// Every forged log of [`cases`] and some honest ones, with what must be found: for other implementations of the rules.
+fn vectors() -> serde_json::Value {
+    let axes = [Axis::Structure, Axis::Signatures, Axis::TrustThen, Axis::TrustNow];
+    let mut entries = std::collections::BTreeMap::new();
+    let mut told = Vec::new();
+    let forged = cases().into_iter().filter(|case| !case.entries.is_empty());
+    let mut logs: Vec<_> = forged.map(|case| (case.what.to_owned(), case.entries)).collect();
+    for seed in 0..3 {
+        logs.push((format!("an honest log, {seed}"), random_story(&mut Dice(100 + seed), 16).forge.entries));
+    }
+    for (what, log) in logs {
+        let forge = Forge { entries: log, ..Forge::empty() };
+        let report = audit(&forge.write(), &Options::default());
+        let findings = report.findings.iter().filter(|finding| axes.contains(&finding.axis));
+        let findings: Vec<_> = findings.map(|finding| serde_json::json!([finding.index, finding.code])).collect();
+        let id = |entry: &Vec<u8>| proofmark::object::ReceiptId::of(entry).to_string();
+        let ids: Vec<_> = forge.entries.iter().map(id).collect();
+        let first = Receipt::parse(&forge.entries[0]).unwrap();
+        let mut chain = proofmark::ledger::TrustChain::begin(&first).unwrap();
+        for (index, entry) in forge.entries.iter().enumerate() {
+            Receipt::parse(entry).iter().for_each(|receipt| _ = chain.take(index as u64, receipt));
+            entries.insert(id(entry), String::from_utf8(entry.clone()).unwrap());
+        }
+        let reigns: Vec<_> = chain.reigns().map(|(from, trust, _)| serde_json::json!([from, trust.index])).collect();
+        told.push(serde_json::json!({"what": what, "log": ids, "inForce": reigns, "findings": findings}));
+    }
+    serde_json::json!({"entries": entries, "logs": told})
+}
+
+#[test]
+fn the_vectors_for_others_are_what_is_found_here() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/trust/chain.json");
+    let vectors = vectors();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("{vectors:#}\n")).unwrap();
+    }
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert!(kept == vectors, "UPDATE_DOCS=1 cargo test --test it trust");
+    let logs = kept["logs"].as_array().unwrap();
+    assert!(logs.len() > 25 && logs.iter().any(|log| log["findings"].as_array().unwrap().is_empty()));
 }
