@@ -31,4 +31,5 @@ pub mod receipt;
 // Floor 4: ledger.
 pub mod ledger;
 pub mod index;
+pub mod release;
 pub mod verify;
