@@ -33,3 +33,4 @@ pub mod ledger;
 pub mod index;
 pub mod release;
 pub mod verify;
+pub mod authorize;

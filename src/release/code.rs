@@ -68,11 +68,13 @@ codes! {
     /// A question that must pass fails in a comparison that the decision rests on.
     MustPassFailing "must-pass-failing" files;
     /// A card that the decision rests on was handed in, and the ledger counts only recomputed ones.
-    CardAsserted "card-asserted" log;
+    AssertedCard "asserted-card" log;
     /// A question set was looked at more often than the ledger allows.
     LooksExceeded "looks-exceeded" log;
     /// The held-out records of a gate were looked at more often than the ledger allows.
     GateLooksExceeded "gate-looks-exceeded" files;
+    /// Something that the decision rests on cannot be derived again.
+    NotReplayed "not-replayed" files;
     /// Structure, log, signatures or trust of the ledger are not sound.
     LedgerUnsound "ledger-unsound" files;
     /// A writer has begun a commit that is not published yet.
@@ -93,13 +95,13 @@ impl fmt::Display for Code {
 
 /// The checks that can be waived: never signatures, integrity, replay, a gate's verdict, sign-offs, withdrawals, expiry.
 pub const WAIVABLE: &[Code] =
-    &[Code::ComparisonRegressed, Code::ComparisonIncomparable, Code::CardAsserted, Code::LooksExceeded];
+    &[Code::ComparisonRegressed, Code::ComparisonIncomparable, Code::AssertedCard, Code::LooksExceeded];
 
 /// The checks that can be waived on a receipt of this kind.
 pub fn waivable_on(kind: Kind) -> &'static [Code] {
     match kind {
         Kind::Comparison => &[Code::ComparisonRegressed, Code::ComparisonIncomparable],
-        Kind::Scorecard => &[Code::CardAsserted, Code::LooksExceeded],
+        Kind::Scorecard => &[Code::AssertedCard, Code::LooksExceeded],
         _ => &[],
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::objection::ObjectionCode;
+use super::objection::{Objection, ObjectionCode};
 use crate::object::{ObjectId, ReceiptId};
 use crate::receipt::{
     Authorization, Basis, Body, Decision, Kind, Moment, Predicate, Receipt, ReceiptRef, Text, Waiver, Withdrawal,
@@ -169,7 +169,7 @@ impl Noted {
 #[derive(Debug, Clone, Default)]
 pub struct Decisions {
     receipts: BTreeMap<u64, Noted>,
-    signers: HashMap<(KeyId, Option<String>), Arc<Signer>>,
+    signers: HashMap<KeyId, Arc<Signer>>,
     looks: HashMap<String, u32>,
     signoffs: BTreeMap<u64, Vec<u64>>,
     waivers: BTreeMap<u64, Vec<u64>>,
@@ -177,33 +177,43 @@ pub struct Decisions {
     open_waivers: BTreeMap<u64, BTreeSet<u64>>,
     withdrawals: BTreeMap<u64, Vec<u64>>,
     gates: Vec<u64>,
+    authorizations: Vec<u64>,
     newest: Option<Moment>,
 }
 
 impl Decisions {
-    /// Takes the next receipt. `then` is the trust statement in force at its index.
-    pub fn take(&mut self, index: u64, receipt: &Receipt, then: &Statement) {
+    /// Takes the next receipt, and hands back what the rules say against it. `then` is the trust statement in force at
+    /// its index.
+    pub fn take(&mut self, index: u64, receipt: &Receipt, then: &Statement) -> Vec<Objection> {
         let predicate = &receipt.statement().predicate;
-        let said = self.said(index, predicate, receipt.key(), then);
-        let person = then.person_of(receipt.key()).map(|person| person.name.clone());
-        let interned = self.signers.entry((receipt.key().clone(), person.clone()));
-        let signer = interned.or_insert_with(|| Arc::new(Signer { key: receipt.key().clone(), person })).clone();
+        let objections = self.objections(index, predicate, receipt.key(), then);
+        let codes = objections.iter().map(|objection| objection.code).collect();
+        let said = self.said(predicate, receipt.key(), then, codes);
+        let signer = self.signer(receipt.key(), then);
         self.link(index, &said);
         self.newest = self.newest.max(Some(predicate.recorded_at));
         self.receipts.insert(index, Noted { id: receipt.id(), signer, said });
+        objections
     }
 
-    fn said(&mut self, index: u64, predicate: &Predicate, key: &KeyId, then: &Statement) -> Said {
+    /// Signers are few and receipts many: each is kept once.
+    fn signer(&mut self, key: &KeyId, then: &Statement) -> Arc<Signer> {
+        let person = then.person_of(key).map(|person| person.name.as_str());
+        if let Some(known) = self.signers.get(key).filter(|known| known.person.as_deref() == person) {
+            return Arc::clone(known);
+        }
+        let signer = Arc::new(Signer { key: key.clone(), person: person.map(str::to_owned) });
+        self.signers.insert(key.clone(), Arc::clone(&signer));
+        signer
+    }
+
+    fn said(&mut self, predicate: &Predicate, key: &KeyId, then: &Statement, objections: Vec<ObjectionCode>) -> Said {
         let may = |roles: &[Role]| roles.iter().any(|role| then.may(key, *role).is_ok());
-        let objected = |decisions: &Self| -> Vec<ObjectionCode> {
-            decisions.objections(index, predicate, key, then).into_iter().map(|objection| objection.code).collect()
-        };
         match &predicate.body {
             Body::Trust(_) => Said::Trust,
             Body::Scorecard(body) => {
-                let looks = self.looks.entry(body.card.question_set_id().to_owned()).or_default();
-                *looks = looks.saturating_add(1);
-                Said::Scorecard { asserted: body.basis == Basis::Asserted, looks: *looks }
+                let looks = self.look(body.card.question_set_id());
+                Said::Scorecard { asserted: body.basis == Basis::Asserted, looks }
             }
             Body::Comparison(body) => Said::Comparison(Box::new(ComparisonNote {
                 base: body.base,
@@ -227,21 +237,35 @@ impl Decisions {
                     rests_on: body.rests_on.clone(),
                     recorded_at: predicate.recorded_at,
                     allowed: may(if of_trust { &[Role::Root] } else { &[Role::Signoff] }),
-                    objections: objected(self),
+                    objections,
                 }))
             }
             Body::Withdrawal(body) => Said::Withdrawal(Box::new(WithdrawalNote {
                 body: body.clone(),
                 allowed: may(&[Role::Append, Role::Signoff, Role::Root]),
-                void: !objected(self).is_empty(),
+                void: !objections.is_empty(),
             })),
             Body::Waiver(body) => Said::Waiver(Box::new(WaiverNote {
                 body: body.clone(),
                 recorded_at: predicate.recorded_at,
                 allowed: may(&[Role::Signoff]),
-                objections: objected(self),
+                objections,
             })),
             Body::Authorization(body) => Said::Authorization(Box::new(body.clone())),
+        }
+    }
+
+    /// Counts a look at a question set.
+    fn look(&mut self, question_set_id: &str) -> u32 {
+        match self.looks.get_mut(question_set_id) {
+            Some(looks) => {
+                *looks = looks.saturating_add(1);
+                *looks
+            }
+            None => {
+                self.looks.insert(question_set_id.to_owned(), 1);
+                1
+            }
         }
     }
 
@@ -251,6 +275,7 @@ impl Decisions {
             Said::Waiver(note) => (&mut self.waivers, note.body.target),
             Said::Withdrawal(note) if !note.void => (&mut self.withdrawals, note.body.target),
             Said::Gate(_) => return self.gates.push(index),
+            Said::Authorization(_) => return self.authorizations.push(index),
             _ => return,
         };
         // A reference to something else than what is there is about nothing.
@@ -316,9 +341,28 @@ impl Decisions {
         self.withdrawals(target).next().map(|(index, ..)| index)
     }
 
+    /// The gate run at an index.
+    pub fn gate(&self, index: u64) -> Option<&GateNote> {
+        match self.at(index).map(|noted| &noted.said) {
+            Some(Said::Gate(gate)) => Some(gate),
+            _ => None,
+        }
+    }
+
     /// The gate runs, in order.
     pub fn gates(&self) -> &[u64] {
         &self.gates
+    }
+
+    /// The recorded release decisions, in order.
+    pub fn authorizations(&self) -> &[u64] {
+        &self.authorizations
+    }
+
+    /// Whether anybody decided anything.
+    pub fn any_decided(&self) -> bool {
+        let decided = [&self.signoffs, &self.waivers, &self.withdrawals];
+        !self.authorizations.is_empty() || decided.iter().any(|map| !map.is_empty())
     }
 
     /// All receipts, in order.

@@ -305,10 +305,10 @@ impl<'a, 's> Case<'a, 's> {
             Said::Scorecard { asserted, looks } => {
                 if *asserted && self.now.rules().recomputed_only == Some(true) {
                     failing.push((
-                        Code::CardAsserted,
+                        Code::AssertedCard,
                         format!("the card of #{index} was handed in, not recomputed"),
                         "only recomputed cards count (rule recomputedOnly)".to_owned(),
-                        format!("the round appended again from its evidence, or {}", waive(Code::CardAsserted)),
+                        format!("the round appended again from its evidence, or {}", waive(Code::AssertedCard)),
                     ));
                 }
                 if let Some(most) = self.now.rules().max_looks.filter(|most| looks > most) {

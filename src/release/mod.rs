@@ -11,6 +11,7 @@ mod content;
 mod fold;
 mod judge;
 mod objection;
+mod reading;
 mod standing;
 
 pub use closure::Gap;
@@ -19,6 +20,7 @@ pub use content::judge_content;
 pub use fold::{Decisions, GateNote, Noted, Said, Signer, SignoffNote, WaiverNote};
 pub use judge::{Judgement, Waived, judge};
 pub use objection::{Objection, ObjectionCode, may_be};
+pub use reading::Reading;
 pub use standing::{Doubt, Standing, Voice};
 
 #[cfg(test)]

@@ -8,11 +8,15 @@ use super::judge::judge;
 use crate::receipt::{Authorization, Body, Decision, Kind, Moment, Predicate, ReceiptRef, Signoff, Waiver, Withdrawal};
 use crate::trust::{KeyId, Statement};
 
-/// The kind of an objection. The audit has a finding of the same name for each.
+/// The kind of an objection. The audit has a finding of the same name for each but the first two, found elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectionCode {
     /// A decision about a receipt of a kind that it cannot be about.
     DecisionTarget,
+    /// A sign-off that names a receipt which is not there: a broken reference, which the audit has a finding of its own for.
+    NotThere,
+    /// A withdrawal of what the chain of trust is made of: the chain speaks against it itself.
+    OfTrust,
     /// A sign-off whose list of what it rests on is not complete.
     SignoffIncomplete,
     /// A GO, or a waiver, that rests on a withdrawn receipt.
@@ -80,6 +84,10 @@ impl Decisions {
         }
     }
 
+    fn is_trust(&self, target: ReceiptRef) -> bool {
+        self.noted(target).is_some_and(|noted| noted.kind() == Kind::Trust)
+    }
+
     fn wrong_target(&self, decision: Kind, target: ReceiptRef) -> Option<Objection> {
         let about = self.noted(target)?.kind();
         if may_be(decision, about) {
@@ -91,6 +99,10 @@ impl Decisions {
     }
 
     fn against_signoff(&self, body: &Signoff, at: Moment, then: &Statement) -> Vec<Objection> {
+        if self.is_trust(body.target) {
+            // Agreement to trust: the chain of trust has its own rules for it.
+            return Vec::new();
+        }
         let mut found: Vec<_> = self.wrong_target(Kind::Signoff, body.target).into_iter().collect();
         found.extend(self.incomplete(body));
         if body.decision == Decision::NoGo {
@@ -116,13 +128,7 @@ impl Decisions {
     }
 
     fn incomplete(&self, body: &Signoff) -> Option<Objection> {
-        let of_trust = self.noted(body.target).is_some_and(|noted| noted.kind() == Kind::Trust);
-        let code = ObjectionCode::SignoffIncomplete;
-        if of_trust {
-            let found = format!("{} receipts", body.rests_on.len());
-            let expected = "a sign-off on a trust statement, which rests on nothing else";
-            return (!body.rests_on.is_empty()).then(|| objection(code, expected, found));
-        }
+        let mut code = ObjectionCode::SignoffIncomplete;
         let (expected, found) = match *self.gaps(body.target, &body.rests_on).first()? {
             Gap::Named { missing, by } => (
                 format!("`restsOn` with #{}, which #{by} names", missing.index),
@@ -133,6 +139,7 @@ impl Decisions {
                 format!("#{} is not listed", missing.index),
             ),
             Gap::Absent { listed } => {
+                code = ObjectionCode::NotThere;
                 let expected = format!("receipt {} earlier in the log, at index {}", listed.receipt, listed.index);
                 (expected, "no such receipt".to_owned())
             }
@@ -146,6 +153,7 @@ impl Decisions {
     }
 
     fn on_withdrawn(&self, one: ReceiptRef, what: &str) -> Option<Objection> {
+        self.noted(one)?;
         let withdrawal = self.withdrawn(one.index)?;
         let found = format!("#{} was withdrawn by {}, in #{withdrawal}", one.index, self.name_at(withdrawal));
         let expected = format!("{what} that rests on nothing that was withdrawn");
@@ -157,7 +165,7 @@ impl Decisions {
         let Said::Scorecard { asserted: true, .. } = noted.said else { return None };
         let waives = |waiver: &ReceiptRef| match self.noted(*waiver).map(|noted| &noted.said) {
             Some(Said::Waiver(waiver)) => {
-                let about = waiver.body.target == one && waiver.body.check.as_str() == Code::CardAsserted.as_str();
+                let about = waiver.body.target == one && waiver.body.check.as_str() == Code::AssertedCard.as_str();
                 about && waiver.allowed && waiver.objections.is_empty() && waiver.body.expires > at
             }
             _ => false,
@@ -165,7 +173,7 @@ impl Decisions {
         if rests_on.iter().any(waives) {
             return None;
         }
-        let expected = "recomputed cards only (rule recomputedOnly), or a waiver of `card-asserted` that it lists";
+        let expected = "recomputed cards only (rule recomputedOnly), or a waiver of `asserted-card` that it lists";
         let found = format!("the card of #{}, appended by {}, is asserted", one.index, noted.signer.name());
         Some(objection(ObjectionCode::RestsOnAsserted, expected, found))
     }
@@ -195,14 +203,18 @@ impl Decisions {
     }
 
     fn against_withdrawal(&self, body: &Withdrawal, key: &KeyId, then: &Statement) -> Vec<Objection> {
-        let mut found: Vec<_> = self.wrong_target(Kind::Withdrawal, body.target).into_iter().collect();
-        let Some(target) = self.noted(body.target) else { return found };
-        let Said::Signoff(signoff) = &target.said else { return found };
-        if self.noted(signoff.target).is_some_and(|noted| noted.kind() == Kind::Trust) {
-            let expected = "a sign-off on something else than a trust statement: say NO-GO to take back a GO on one";
-            let said = format!("#{} is a sign-off on trust receipt #{}", body.target.index, signoff.target.index);
-            found.push(objection(ObjectionCode::DecisionTarget, expected, said));
+        let Some(target) = self.noted(body.target) else { return Vec::new() };
+        let of_trust = match &target.said {
+            Said::Signoff(signoff) => self.is_trust(signoff.target),
+            said => matches!(said, Said::Trust),
+        };
+        if of_trust {
+            let expected = "what is no part of the chain of trust: a root says NO-GO to take an agreement back";
+            let said = format!("#{} is part of it", body.target.index);
+            return vec![objection(ObjectionCode::OfTrust, expected, said)];
         }
+        let mut found: Vec<_> = self.wrong_target(Kind::Withdrawal, body.target).into_iter().collect();
+        let Said::Signoff(signoff) = &target.said else { return found };
         let person = then.person_of(key).map(|person| person.name.as_str());
         if signoff.decision == Decision::NoGo && (person.is_none() || target.signer.person.as_deref() != person) {
             let who = target.signer.name();

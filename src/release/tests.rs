@@ -413,7 +413,7 @@ fn rules_of_cards_hold_for_everything_that_a_go_rests_on() {
     assert_eq!(world.objections(ANN, 1, Body::Signoff(go)), [ObjectionCode::RestsOnAsserted]);
     world.go(ANN, gate, &[compared]);
     assert_eq!(world.judged(gate, 1), ["signoff-missing"]);
-    world.waive(ANN, base, Code::CardAsserted, 9);
+    world.waive(ANN, base, Code::AssertedCard, 9);
     world.go(ANN, gate, &[compared]);
     assert_eq!(world.judged(gate, 1), ["looks-exceeded"], "the second round is the second look");
     world.waive(ANN, current, Code::LooksExceeded, 9);
@@ -438,12 +438,12 @@ fn decisions_are_about_the_kinds_that_they_can_be_about() {
     assert_eq!(world.objections(ANN, 1, signoff(gone))[..1], wrong);
     assert_eq!(world.objections(ANN, 1, withdrawal(gone)), wrong, "a withdrawal stands for ever");
     let genesis = world.decisions.reference(0).unwrap();
-    assert_eq!(world.objections(ANN, 1, withdrawal(genesis)), wrong);
+    assert_eq!(world.objections(ANN, 1, withdrawal(genesis)), [ObjectionCode::OfTrust]);
     assert!(!may_be(Kind::Waiver, Kind::Gate) && may_be(Kind::Signoff, Kind::Trust));
     let of_trust = world.say(ANN, 1, signoff(genesis));
-    assert_eq!(world.objections(ANN, 1, withdrawal(of_trust)), wrong);
-    let more = Signoff { rests_on: vec![gate], ..world.signoff(genesis, Decision::Go, &[]) };
-    assert_eq!(world.objections(ANN, 1, Body::Signoff(more)), [ObjectionCode::SignoffIncomplete]);
+    assert_eq!(world.objections(ANN, 1, withdrawal(of_trust)), [ObjectionCode::OfTrust]);
+    let nothing = Signoff { target: ReceiptRef { index: 1, ..gate }, ..world.signoff(gate, Decision::Go, &[]) };
+    assert_eq!(world.objections(ANN, 1, Body::Signoff(nothing)), [ObjectionCode::NotThere]);
 }
 
 #[test]

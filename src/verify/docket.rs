@@ -1,6 +1,6 @@
 //! Where an audit collects what it finds and counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Axis, Code, Finding, Notice, NoticeCode};
 use super::report::{AxisReport, Status};
@@ -22,11 +22,16 @@ pub(super) struct Docket {
     notices: Vec<Notice>,
     noticed: BTreeMap<NoticeCode, u64>,
     axes: BTreeMap<Axis, Tally>,
+    /// Receipts whose evidence is not what it must be, or does not give what they claim.
+    unproven: BTreeSet<u64>,
 }
 
 impl Docket {
     /// Records a finding.
     pub(super) fn find(&mut self, finding: Finding) {
+        if matches!(finding.axis, Axis::Evidence | Axis::Replay) {
+            self.unproven.extend(finding.index);
+        }
         let count = self.found.entry(finding.code).or_default();
         *count += 1;
         if *count <= MOST_LISTED {
@@ -62,6 +67,16 @@ impl Docket {
     /// Says that an axis, or what matters of it, was not checked. The first reason stands.
     pub(super) fn not_checked(&mut self, axis: Axis, reason: impl Into<String>) {
         self.axes.entry(axis).or_default().not_checked.get_or_insert_with(|| reason.into());
+    }
+
+    /// Says that a receipt's claims could not be derived again.
+    pub(super) fn unproven(&mut self, index: u64) {
+        self.unproven.insert(index);
+    }
+
+    /// Whether a receipt's evidence failed it in any way, so far.
+    pub(super) fn is_unproven(&self, index: u64) -> bool {
+        self.unproven.contains(&index)
     }
 
     /// Whether nothing was found.

@@ -230,8 +230,42 @@ codes! {
     /// The report of a gate run is not the one that follows from its predictions.
     GateReportDiffers "gate-report-differs" Replay "run `proofmark gate` on the predictions and use its report";
 
+    /// A recorded AUTHORIZED whose evidence does not carry it.
+    AuthorizationUnproven "authorization-unproven" Replay "restore what is missing, or count the release as BLOCKED";
+
     /// An asserted card in a ledger that counts only recomputed ones.
     AssertedCard "asserted-card" Policy "append the round again from its evidence";
+
+    /// A question set that was looked at more often than the ledger allows.
+    LooksExceeded "looks-exceeded" Policy "measure on a fresh question set; a release on this round needs a waiver";
+    /// A decision about a receipt of a kind that it cannot be about.
+    DecisionTarget "decision-target" Policy "ask its signer what was meant; it counts for nothing";
+    /// A sign-off whose list of what it rests on is not complete.
+    SignoffIncomplete "signoff-incomplete" Policy "have it signed again with `proofmark signoff`, which lists everything; a GO like this does not count";
+    /// A GO or a waiver that rests on a receipt that was withdrawn before.
+    RestsOnWithdrawn "rests-on-withdrawn" Policy "have a decision signed that rests on nothing withdrawn; this one does not count";
+    /// A GO on a gate run whose verdict is BLOCKED.
+    SignoffBlocked "signoff-blocked" Policy "gate a model that passes: a verdict cannot be signed away";
+    /// A GO that had expired when it was made.
+    SignoffExpired "signoff-expired" Policy "have it signed again; this one never counted";
+    /// A GO that rests on an asserted card in a ledger that counts only recomputed ones.
+    RestsOnAsserted "rests-on-asserted" Policy "append the round again from its evidence, or have the check waived, and sign again";
+    /// A waiver of a check that cannot be waived.
+    WaiverCheck "waiver-check" Policy "ask its signer what was meant; it counts for nothing";
+    /// A waiver that had expired when it was made.
+    WaiverExpired "waiver-expired" Policy "have it signed again; this one never counted";
+    /// A waiver by the person who appended what it is about.
+    WaiverOwn "waiver-own" Policy "have somebody else waive the check; this waiver does not count";
+    /// A withdrawal of a NO-GO by somebody else than the person who said it.
+    WithdrawalOfNoGo "withdrawal-of-no-go" Policy "ask the person who said NO-GO; it stands";
+    /// A recorded release decision that is not about the whole log before it.
+    AuthorizationSize "authorization-size" Policy "run `proofmark authorize` and believe its answer";
+    /// A recorded release decision that states another root than the log had.
+    AuthorizationRoot "authorization-root" Policy "run `proofmark authorize` and believe its answer";
+    /// A recorded release decision at a moment before that of a receipt that it judged.
+    AuthorizationBackdated "authorization-backdated" Policy "run `proofmark authorize` and believe its answer";
+    /// A recorded release decision that does not follow from the log before it.
+    AuthorizationDiffers "authorization-differs" Policy "run `proofmark authorize` and believe its answer; ask who recorded the other";
 
     /// Receipt 0 is not the pinned one.
     PinDiffers "pin-differs" Pin "this is another ledger, or one whose trust was replaced: get the pinned one";

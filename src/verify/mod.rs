@@ -7,10 +7,12 @@
 //! One pass: bundles are read, parsed, hashed and their signatures checked on all cores, a window at a time; the tree is
 //! computed again in order and held against every stored tile and the signed root; objects are hashed once each.
 
+mod decided;
 mod docket;
 mod entries;
 mod evidence;
 mod finding;
+mod held;
 mod log;
 mod opening;
 mod receipts;
@@ -23,6 +25,7 @@ mod tree;
 
 pub use docket::MOST_LISTED;
 pub use finding::{Axis, Code, Finding, Notice, NoticeCode};
+pub use held::{Held, hold};
 pub use report::{AxisReport, LedgerIdentity, LineRounds, NOT_PROVEN, Report, Status};
 pub use single::find_receipt;
 
@@ -32,7 +35,9 @@ use crate::ledger::{BUNDLES_AT_ONCE, FORMAT};
 use crate::merkle::{MerkleError, TileName};
 use crate::object::ReceiptId;
 use crate::receipt::Receipt;
+use crate::release::Decisions;
 use crate::store::{Store, StoreError};
+use crate::trust::Statement;
 
 use docket::Docket;
 use entries::{Keyring, read_bundles};
@@ -89,20 +94,43 @@ pub struct Options {
     pub pin: Option<ReceiptId>,
 }
 
+/// A report, and what the receipts add up to.
+#[derive(Debug)]
+pub struct Examined {
+    /// The report.
+    pub report: Report,
+    /// What persons decided, as far as receipts could be read; nothing where only one receipt was asked for.
+    pub decisions: Decisions,
+    /// The trust statement in force at the end; `None` where receipt 0 cannot be used.
+    pub now: Option<Statement>,
+}
+
 /// Verifies a ledger. `progress` is told how many receipts are done, of how many.
 ///
-/// Memory: a window of [`BUNDLES_AT_ONCE`] bundles, some 100 bytes for each receipt and each object, and in a replay the
-/// evidence of one receipt for each core.
+/// Memory: a window of [`BUNDLES_AT_ONCE`] bundles, some 200 bytes for each receipt and each object, what sign-offs list,
+/// and in a replay the evidence of one receipt for each core.
 ///
 /// # Errors
 /// [`VerifyError`]; never for what is wrong with a ledger.
 pub fn verify(store: &dyn Store, options: &Options, progress: &mut dyn FnMut(u64, u64)) -> Result<Report, VerifyError> {
+    Ok(examine(store, options, progress)?.report)
+}
+
+/// As [`verify`], with what the receipts add up to, all at the same checkpoint.
+///
+/// # Errors
+/// As [`verify`].
+pub fn examine(
+    store: &dyn Store,
+    options: &Options,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Examined, VerifyError> {
     let mut before = fingerprint(store)?;
     let mut attempt = 1;
     loop {
         let mut docket = Docket::default();
         let opening = Opening::read(store, &mut docket)?;
-        let lines = examine(store, &opening, options, &mut docket, progress)?;
+        let (lines, decisions, now) = audit(store, &opening, options, &mut docket, progress)?;
         let after = fingerprint(store)?;
         let changed = before != after;
         if docket.is_clean() || !changed || attempt >= ATTEMPTS {
@@ -110,7 +138,8 @@ pub fn verify(store: &dyn Store, options: &Options, progress: &mut dyn FnMut(u64
                 let text = "the ledger kept changing while it was read; some findings may come from that";
                 docket.notice(NoticeCode::ChangedWhileRead, None, None, text);
             }
-            return Ok(Report::new(identity(&opening), options.only, lines, docket.close()));
+            let report = Report::new(identity(&opening), options.only, lines, docket.close());
+            return Ok(Examined { report, decisions, now });
         }
         before = after;
         attempt += 1;
@@ -129,13 +158,13 @@ fn identity(opening: &Opening) -> LedgerIdentity {
 }
 
 /// Everything after the opening.
-fn examine(
+fn audit(
     store: &dyn Store,
     opening: &Opening,
     options: &Options,
     docket: &mut Docket,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<LineRounds>, VerifyError> {
+) -> Result<(Vec<LineRounds>, Decisions, Option<Statement>), VerifyError> {
     opening.excuse(docket);
     check_pin(opening, options, docket);
     log::check_published(opening, docket);
@@ -155,9 +184,9 @@ fn examine(
     }
     let Audit { receipts, objects, .. } = audit;
     objects.finish(docket);
-    let lines = receipts.finish(docket);
+    let told = receipts.finish(options.replay, docket);
     excuse_completeness(options, docket);
-    Ok(lines)
+    Ok(told)
 }
 
 /// The log holds every round by construction, so the list is whole exactly where the log is.
@@ -211,6 +240,7 @@ impl Audit<'_> {
                 }
                 let mut kept = Vec::with_capacity(read.entries.len());
                 for entry in read.entries {
+                    decided::check_root(&entry, &tree, docket);
                     tree.push(entry.leaf, docket)?;
                     kept.extend(self.receipts.take(read.bundle, entry, docket));
                 }

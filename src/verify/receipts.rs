@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::decided;
 use super::docket::Docket;
 use super::entries::Entry;
 use super::finding::{Axis, Code, Finding, chain as causes};
@@ -11,6 +12,7 @@ use super::standing::{Judged, Standings};
 use crate::merkle::TileName;
 use crate::object::ReceiptId;
 use crate::receipt::{Basis, Body, LineName, Receipt, ReceiptError, ReceiptRef};
+use crate::release::Decisions;
 use crate::trust::{PublicKey, Statement};
 
 /// What later receipts need to know of an earlier one. 48 bytes a receipt.
@@ -26,14 +28,16 @@ struct Seen {
 pub(super) struct Receipts {
     /// There if receipt 0 can be used.
     trust: Option<Standings>,
+    /// What persons decided, as far as the whole log was taken.
+    decisions: Decisions,
     seen: Vec<Seen>,
     lines: BTreeMap<LineName, (u32, u64)>,
 }
 
 impl Receipts {
     pub(super) fn new(genesis: Option<&Genesis>) -> Self {
-        let (seen, lines) = Default::default();
-        Self { trust: genesis.map(Standings::begin), seen, lines }
+        let (decisions, seen, lines) = Default::default();
+        Self { trust: genesis.map(Standings::begin), decisions, seen, lines }
     }
 
     /// Takes the next entry of the whole log; hands back the receipt in it, if it is one.
@@ -42,7 +46,11 @@ impl Receipts {
             (Some(trust), Ok(receipt)) => Some(trust.judge(entry.index, receipt, entry.signature.take())),
             _ => None,
         };
-        self.admit(bundle, entry, judged, docket)
+        let (index, receipt) = self.admit(bundle, entry, judged, docket)?;
+        if let Some(trust) = &self.trust {
+            decided::take(&mut self.decisions, index, &receipt, trust.in_force_at(index), docket);
+        }
+        Some((index, receipt))
     }
 
     /// Takes an entry that was judged; hands back the receipt in it, if it is one.
@@ -135,10 +143,14 @@ impl Receipts {
         Some(Finding::new(Code::ReferenceKind, expected, found))
     }
 
-    /// What is known only at the end.
-    pub(super) fn finish(self, docket: &mut Docket) -> Vec<LineRounds> {
+    /// What is known only at the end. `replayed`: every claim was derived again.
+    pub(super) fn finish(self, replayed: bool, docket: &mut Docket) -> (Vec<LineRounds>, Decisions, Option<Statement>) {
+        if replayed {
+            decided::check_proven(&self.decisions, docket);
+        }
+        let now = self.trust.as_ref().map(|trust| trust.now().clone());
         if let Some(trust) = self.trust {
-            excuse_policy(trust.now(), docket);
+            excuse_policy(trust.now(), &self.decisions, docket);
             let id_of = |index: u64| {
                 let place = self.seen.binary_search_by_key(&index, |seen| seen.index).ok()?;
                 Some(self.seen.get(place)?.id)
@@ -148,7 +160,7 @@ impl Receipts {
         let lines = self.lines.into_iter().map(|(line, (_, rounds))| LineRounds { line, rounds }).collect::<Vec<_>>();
         docket.count(Axis::Completeness, "lines", lines.len() as u64);
         docket.count(Axis::Completeness, "rounds", lines.iter().map(|line| line.rounds).sum());
-        lines
+        (lines, self.decisions, now)
     }
 }
 
@@ -180,17 +192,11 @@ fn check_policy(trust: &Statement, index: u64, receipt: &Receipt, docket: &mut D
     }
 }
 
-/// Which of the ledger's rules this version can check.
-fn excuse_policy(trust: &Statement, docket: &mut Docket) {
+/// Whether there was anything to hold against rules.
+fn excuse_policy(trust: &Statement, decisions: &Decisions, docket: &mut Docket) {
     let rules = trust.rules();
-    let of_signoffs = [
-        rules.appender_may_be_only_signoff == Some(false),
-        rules.signoff_max_age_days.is_some(),
-        rules.max_looks.is_some(),
-    ];
-    if of_signoffs.contains(&true) {
-        docket.not_checked(Axis::Policy, "rules about sign-offs and looks are not checked by this version");
-    } else if rules.recomputed_only != Some(true) {
-        docket.not_checked(Axis::Policy, "the ledger sets itself no rules");
+    let about_receipts = rules.recomputed_only == Some(true) || rules.max_looks.is_some();
+    if !about_receipts && !decisions.any_decided() {
+        docket.not_checked(Axis::Policy, "there is nothing that a rule of the ledger is about: no decision, no limit");
     }
 }

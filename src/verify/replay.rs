@@ -28,6 +28,16 @@ pub(super) struct Replayed {
 }
 
 impl Replayed {
+    /// Whether it could not be replayed: what it rests on is missing or damaged.
+    pub(super) fn is_impossible(&self) -> bool {
+        self.impossible
+    }
+
+    /// How far it could go, where that is not to the end.
+    pub(super) fn notice(&self) -> Option<&'static str> {
+        self.notice.map(|(_, text)| text)
+    }
+
     /// Takes it down.
     pub(super) fn report(self, index: u64, docket: &mut Docket) {
         docket.find_all(self.findings);
@@ -36,6 +46,7 @@ impl Replayed {
             docket.notice(code, Some(index), None, text);
         }
         if self.impossible {
+            docket.unproven(index);
             docket.count(Axis::Replay, "impossible", 1);
             docket.not_checked(Axis::Replay, "some receipts cannot be replayed: their evidence is missing or damaged");
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::decided::is_decision;
 use super::docket::Docket;
 use super::entries::{Entry, Keyring};
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
@@ -42,6 +43,9 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
     let mut kept = Vec::new();
     for (index, (bundle, entry)) in entries {
         kept.extend(audit.receipts.admit(bundle, entry, judged.remove(&index), docket));
+    }
+    if kept.iter().any(|(_, receipt)| is_decision(receipt.statement().predicate.kind())) {
+        docket.not_checked(Axis::Policy, "only the whole log can judge a decision; run `proofmark verify` for it");
     }
     docket.notice(
         NoticeCode::OneReceipt,

@@ -5,7 +5,7 @@ use proofmark::compare;
 use proofmark::gate;
 use proofmark::ledger::role;
 use proofmark::merkle::{BundleWriter, Checkpoint, Frontier, MerkleError, TileName, VerifierKey, leaf_hash};
-use proofmark::object::{ReceiptId, Sha256, encode};
+use proofmark::object::{ObjectId, ReceiptId, Sha256, encode};
 use proofmark::question::{Answers, QuestionSet, Scheme};
 use proofmark::receipt::{
     Baseline, Basis, Body, Comparison, Evidence, GateBody, Predicate, Receipt, ReceiptRef, ScorecardBody, Statement,
@@ -181,7 +181,11 @@ impl Forge {
 
     /// An honest gate run's body and evidence (predictions, profile, report), to be spoilt.
     pub fn gated(&self) -> (GateBody, Vec<Evidence>) {
-        let predictions = include_str!("../../fixtures/gate/go.jsonl");
+        self.gated_on(include_str!("../../fixtures/gate/go.jsonl"))
+    }
+
+    /// The same on other predictions.
+    pub fn gated_on(&self, predictions: &str) -> (GateBody, Vec<Evidence>) {
         let profile = Profile::built_in("bristol/v1").unwrap();
         let read = Reading::new(&profile).read("go.jsonl", predictions.as_bytes()).unwrap();
         let report = gate::evaluate(&read.finish().unwrap(), None).unwrap();
@@ -191,6 +195,21 @@ impl Forge {
             self.evidence(role::REPORT, report.encode().unwrap()),
         ];
         (GateBody::of(&report), evidence)
+    }
+
+    /// The receipt at an index.
+    pub fn reference(&self, index: usize) -> ReceiptRef {
+        ReceiptRef { index: index as u64, receipt: ReceiptId::of(&self.entries[index]) }
+    }
+
+    /// All objects but one.
+    pub fn objects_without(&self, lost: ObjectId) -> Memory {
+        let kept = Memory::new();
+        let hex = lost.to_string();
+        for (name, bytes) in self.objects.files().into_iter().filter(|(name, _)| !name.as_str().contains(&hex[2..])) {
+            kept.publish(&name, &bytes).unwrap();
+        }
+        kept
     }
 
     pub fn baseline(&mut self, target: ReceiptRef) -> ReceiptRef {

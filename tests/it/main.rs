@@ -16,6 +16,7 @@ mod docs;
 mod example;
 mod fault;
 mod forge;
+mod forger;
 mod gate;
 mod index;
 mod interop;

@@ -237,7 +237,7 @@ fn retired_and_new() -> Vec<KeyRecord> {
 }
 
 /// A receipt whose statement was changed and signed again, past everything that the library would refuse.
-fn altered(entry: &[u8], change: impl FnOnce(String) -> String, signer: &SecretKey) -> Vec<u8> {
+pub fn altered(entry: &[u8], change: impl FnOnce(String) -> String, signer: &SecretKey) -> Vec<u8> {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     let receipt = Receipt::parse(entry).unwrap();

@@ -33,7 +33,7 @@ fn a_good_ledger_says_what_was_and_was_not_checked() {
         "structure          PASS         bundles 1, files 9, receipts 6, references 3, tiles 1",
         "signatures         PASS         good 6, receipts 6",
         "replay             PASS         comparisons 1, derived 3, identities 3, recomputed 3, reports 1",
-        "policy             NOT CHECKED  the ledger sets itself no rules",
+        "policy             NOT CHECKED  there is nothing that a rule of the ledger is about: no decision, no limit",
         "pin                NOT CHECKED  no digest was given (--pin)",
         "rounds by line: main 3",
         "not proven, here or by any verification of a ledger:",

@@ -1,0 +1,82 @@
+//! Decisions in the log: what the rules have against each, and whether recorded releases still follow.
+
+use super::docket::Docket;
+use super::entries::Entry;
+use super::finding::{Axis, Code, Finding};
+use super::tree::Tree;
+use crate::receipt::{Body, Kind, Receipt, Release};
+use crate::release::{Decisions, Objection, ObjectionCode, Said};
+use crate::trust::Statement;
+
+/// Takes the next receipt into the fold, and reports what the rules in force at its index have against it.
+pub(super) fn take(decisions: &mut Decisions, index: u64, receipt: &Receipt, then: &Statement, docket: &mut Docket) {
+    let id = Some(receipt.id());
+    let objections = decisions.take(index, receipt, then);
+    docket.find_all(objections.iter().filter_map(finding_of).map(|finding| finding.at(index, id)));
+    if is_decision(receipt.statement().predicate.kind()) {
+        docket.count(Axis::Policy, "decisions", 1);
+    }
+    let Some(Said::Scorecard { looks, .. }) = decisions.at(index).map(|noted| &noted.said) else { return };
+    let Some(most) = then.rules().max_looks else { return };
+    docket.count(Axis::Policy, "looks", 1);
+    if *looks > most {
+        let expected = format!("at most {most} looks at a question set (rule maxLooks)");
+        docket.find(Finding::new(Code::LooksExceeded, expected, format!("look {looks}")).at(index, id));
+    }
+}
+
+/// Whether receipts of this kind are decisions, which only the whole log can judge.
+pub(super) fn is_decision(kind: Kind) -> bool {
+    matches!(kind, Kind::Signoff | Kind::Withdrawal | Kind::Waiver | Kind::Authorization)
+}
+
+/// A recorded release decision must state the root of the log before it. `tree` holds that log.
+pub(super) fn check_root(entry: &Entry, tree: &Tree<'_>, docket: &mut Docket) {
+    let Ok(receipt) = &entry.receipt else { return };
+    let Body::Authorization(body) = &receipt.statement().predicate.body else { return };
+    let Some(frontier) = tree.whole().filter(|frontier| frontier.size() == body.size) else { return };
+    let root = frontier.root();
+    if root != body.root {
+        let (expected, found) = (format!("root {root} at size {}", body.size), format!("root {}", body.root));
+        docket.find(Finding::new(Code::AuthorizationRoot, expected, found).at(entry.index, Some(entry.id)));
+    }
+}
+
+/// After a replay: nothing that a recorded AUTHORIZED rests on may have failed.
+pub(super) fn check_proven(decisions: &Decisions, docket: &mut Docket) {
+    for index in decisions.authorizations() {
+        let Some(noted) = decisions.at(*index) else { continue };
+        let Said::Authorization(body) = &noted.said else { continue };
+        if body.decision == Release::Blocked {
+            continue;
+        }
+        docket.count(Axis::Replay, "authorizations", 1);
+        let rests_on = body.rests_on.iter().chain([&body.target]);
+        if let Some(unproven) = rests_on.map(|one| one.index).find(|index| docket.is_unproven(*index)) {
+            let expected = "AUTHORIZED only where all evidence is there and gives what the receipts say";
+            let found = format!("the evidence of #{unproven} does not");
+            docket.find(Finding::new(Code::AuthorizationUnproven, expected, found).at(*index, Some(noted.id)));
+        }
+    }
+}
+
+fn finding_of(objection: &Objection) -> Option<Finding> {
+    let code = match objection.code {
+        // Broken references are findings of the structure, and trust speaks for itself.
+        ObjectionCode::NotThere | ObjectionCode::OfTrust => return None,
+        ObjectionCode::DecisionTarget => Code::DecisionTarget,
+        ObjectionCode::SignoffIncomplete => Code::SignoffIncomplete,
+        ObjectionCode::RestsOnWithdrawn => Code::RestsOnWithdrawn,
+        ObjectionCode::SignoffBlocked => Code::SignoffBlocked,
+        ObjectionCode::SignoffExpired => Code::SignoffExpired,
+        ObjectionCode::RestsOnAsserted => Code::RestsOnAsserted,
+        ObjectionCode::WaiverCheck => Code::WaiverCheck,
+        ObjectionCode::WaiverExpired => Code::WaiverExpired,
+        ObjectionCode::WaiverOwn => Code::WaiverOwn,
+        ObjectionCode::WithdrawalOfNoGo => Code::WithdrawalOfNoGo,
+        ObjectionCode::AuthorizationSize => Code::AuthorizationSize,
+        ObjectionCode::AuthorizationBackdated => Code::AuthorizationBackdated,
+        ObjectionCode::AuthorizationDiffers => Code::AuthorizationDiffers,
+    };
+    Some(Finding::new(code, &objection.expected, &objection.found))
+}
