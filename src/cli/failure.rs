@@ -214,6 +214,9 @@ impl From<LedgerError> for Failure {
             E::Format { .. } => (Exit::Refused, Some("use a newer proofmark")),
             E::Store(StoreError::Io { .. }) | E::Ratchet { .. } | E::Contention => (Exit::Failed, None),
             E::Fork(_) => (Exit::No, None),
+            E::Moved { .. } => {
+                (Exit::Failed, Some("nothing was written; look at what came in between, and decide again"))
+            }
             E::Root { .. } | E::Log(_) | E::Missing { .. } | E::Entry { .. } | E::Misplaced { .. } => {
                 (Exit::Refused, Some("`proofmark verify` says what is damaged"))
             }

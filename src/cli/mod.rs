@@ -5,13 +5,16 @@
 mod agent;
 mod abstain;
 mod append;
+mod authorize;
 mod baseline;
 mod compare;
 mod cat;
 mod chain;
 mod completion;
 mod context;
+mod deciding;
 mod demo;
+mod expiry;
 mod failure;
 mod heading;
 mod gate;
@@ -24,6 +27,8 @@ mod judge;
 mod round;
 mod rounds;
 mod signing;
+mod signoff;
+mod status;
 mod keys;
 mod outfile;
 mod passphrase;
@@ -38,6 +43,8 @@ mod show;
 mod rules;
 mod trust;
 mod whoami;
+mod waive;
+mod withdraw;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -99,6 +106,16 @@ enum Subcommands {
     Compare(Box<compare::Arguments>),
     /// Judge candidates by their predictions: GO, or BLOCKED for named reasons
     Gate(Box<gate::Arguments>),
+    /// Sign GO or NO-GO on a receipt, over everything that it rests on
+    Signoff(Box<signoff::Arguments>),
+    /// Withdraw a receipt: it stays, marked, and nothing that rests on it is released
+    Withdraw(Box<withdraw::Arguments>),
+    /// Waive a check of a receipt for a while; always shown
+    Waive(Box<waive::Arguments>),
+    /// Decide whether a gate run's candidate may be released, naming every reason against it
+    Authorize(Box<authorize::Arguments>),
+    /// Show on one screen what stands, what is missing, and what to run next
+    Status(status::Arguments),
     /// Show and check task profiles, which the gate judges by
     Profile(profile::Arguments),
     /// Show abstention policies; find rules of profiles and policies that are none
@@ -162,6 +179,11 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
         Subcommands::Baseline(arguments) => baseline::run(&arguments, context),
         Subcommands::Compare(arguments) => compare::run(&arguments, context),
         Subcommands::Gate(arguments) => gate::run(&arguments, context),
+        Subcommands::Signoff(arguments) => signoff::run(&arguments, context),
+        Subcommands::Withdraw(arguments) => withdraw::run(&arguments, context),
+        Subcommands::Waive(arguments) => waive::run(&arguments, context),
+        Subcommands::Authorize(arguments) => authorize::run(&arguments, context),
+        Subcommands::Status(arguments) => status::run(&arguments, context),
         Subcommands::Profile(arguments) => profile::run(&arguments, context),
         Subcommands::Policy(arguments) => policy::run(&arguments, context),
         Subcommands::Abstain(arguments) => abstain::run(&arguments, context),

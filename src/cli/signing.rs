@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use proofmark::ledger::{Appended, Draft, ForkEvidence, Ledger, LedgerError, LogSigner};
 use proofmark::object::ObjectId;
 use proofmark::receipt::Kind;
-use proofmark::trust::{Role, SecretKey, Signer};
+use proofmark::trust::{KeyId, Role, SecretKey, Signer};
 
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
@@ -50,6 +50,11 @@ impl Hands {
         let name = allowed.map_err(|error| explained(context, error))?;
         let log = keys::log_secret(&options.keys, context, ledger.log())?;
         Ok(Self { person, name, log, yes: options.yes })
+    }
+
+    /// The key that signs.
+    pub fn key(&self) -> KeyId {
+        self.person.public().fingerprint()
     }
 
     /// Shows what is about to be signed: a receipt of this kind, and in a few words what it says. Asks on a terminal.

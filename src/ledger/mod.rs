@@ -172,6 +172,14 @@ pub enum LedgerError {
     /// Another writer was faster, again and again.
     #[error("another writer keeps changing the ledger")]
     Contention,
+    /// The log changed between reading it and writing what rests on it.
+    #[error("the log changed while this was decided: it had {read} receipts then, and has {found}")]
+    Moved {
+        /// How many it had when it was read.
+        read: u64,
+        /// How many it has.
+        found: u64,
+    },
     /// Nothing to append.
     #[error("there is nothing to append")]
     Nothing,

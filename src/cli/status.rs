@@ -1,0 +1,211 @@
+//! `proofmark status`: one screen for a release manager.
+
+use proofmark::authorize::{Document, Request, Wanted, When};
+use proofmark::calibrate::Comparator;
+use proofmark::receipt::{Kind, ReceiptRef, Release};
+use proofmark::release::{Decisions, Reading, Said};
+use proofmark::trust::Role;
+use serde::Serialize;
+
+use super::authorize::{decided, judged, subject, voices};
+use super::context::Context;
+use super::failure::{Exit, Failure, one_line};
+use super::rounds;
+
+/// What the command takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+It asks what `proofmark authorize` asks and decides nothing: the exit code is 0 whatever it says.
+
+Examples:
+  proofmark status            the newest gate run
+  proofmark status '#12'
+  proofmark status --json")]
+pub struct Arguments {
+    /// The gate run [default: the newest]
+    #[arg(value_name = "REV")]
+    rev: Option<String>,
+}
+
+/// The document.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status<'a> {
+    schema: &'static str,
+    release: &'a Document,
+    trust_version: u64,
+    signoffs_needed: u32,
+    comparisons: Vec<Compared>,
+    withdrawals: Vec<Withdrawn>,
+    next: String,
+}
+
+/// A comparison that somebody's sign-off rests on, or the newest one.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Compared {
+    index: u64,
+    base: u64,
+    current: u64,
+    comparable: bool,
+    regressed: bool,
+    /// Whether the release rests on it.
+    rests_on: bool,
+}
+
+/// A withdrawal of the gate run, of a sign-off on it, or of something that these rest on.
+#[derive(Serialize)]
+struct Withdrawn {
+    index: u64,
+    target: u64,
+    kind: &'static str,
+    who: String,
+}
+
+/// Shows.
+pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let ledger = context.ledger()?;
+    let wanted = match &arguments.rev {
+        Some(rev) => Wanted::Receipt(rounds::resolve(&ledger, rev)?),
+        None => Wanted::Newest,
+    };
+    let request = Request { wanted, when: When::Clock(context.now()?), min_size: None, extends: None };
+    let document = decided(context, &ledger, &request)?;
+    let reading = Reading::of(&ledger.snapshot()?)?;
+    let decisions = &reading.decisions;
+    let status = Status {
+        schema: "status.v1",
+        trust_version: reading.chain.now().version(),
+        signoffs_needed: reading.chain.now().needed(Role::Signoff),
+        comparisons: comparisons(decisions, &document),
+        withdrawals: withdrawals(decisions, &document),
+        next: next(&document),
+        release: &document,
+    };
+    context.answer(&status, || text(&status))?;
+    Ok(Exit::Yes)
+}
+
+/// The comparisons that the release rests on; where there is none, the newest one of the ledger.
+fn comparisons(decisions: &Decisions, document: &Document) -> Vec<Compared> {
+    let compared = |index: u64, rests_on: bool| match decisions.at(index).map(|noted| &noted.said) {
+        Some(Said::Comparison(note)) => Some(Compared {
+            index,
+            base: note.base.index,
+            current: note.current.index,
+            comparable: note.comparable,
+            regressed: note.regressed,
+            rests_on,
+        }),
+        _ => None,
+    };
+    let resting: Vec<_> = document.rests_on.iter().filter_map(|one| compared(one.index, true)).collect();
+    if !resting.is_empty() {
+        return resting;
+    }
+    let newest = decisions.iter().filter(|(_, noted)| noted.kind() == Kind::Comparison).last();
+    newest.and_then(|(index, _)| compared(index, false)).into_iter().collect()
+}
+
+fn withdrawals(decisions: &Decisions, document: &Document) -> Vec<Withdrawn> {
+    let Some(target) = document.target else { return Vec::new() };
+    let signoffs = decisions.signoffs(target.index).map(|(index, _, note)| (index, note.rests_on.as_slice()));
+    let mut about: Vec<u64> = vec![target.index];
+    for (index, rests_on) in signoffs {
+        about.push(index);
+        about.extend(rests_on.iter().map(|one: &ReceiptRef| one.index));
+    }
+    about.sort_unstable();
+    about.dedup();
+    let withdrawn = |target: &u64| {
+        let index = decisions.withdrawn(*target)?;
+        let kind = decisions.at(*target)?.kind().as_str();
+        Some(Withdrawn { index, target: *target, kind, who: decisions.name_at(index).to_owned() })
+    };
+    about.iter().filter_map(withdrawn).collect()
+}
+
+/// The one command that leads on.
+fn next(document: &Document) -> String {
+    let Some(target) = document.target else { return "proofmark gate --predictions FILE --record".to_owned() };
+    if document.decision == Release::Authorized {
+        return format!("proofmark authorize '#{}' --record", target.index);
+    }
+    let has = |code: &str| document.reasons.iter().find(|reason| reason.code == code);
+    let at = |code: &str| has(code).and_then(|reason| reason.index).unwrap_or(target.index);
+    for code in ["ledger-unsound", "evidence-missing", "evidence-damaged", "not-replayed"] {
+        if has(code).is_some() {
+            return "proofmark verify --replay".to_owned();
+        }
+    }
+    for code in ["gate-blocked", "withdrawn", "signer-compromised", "gate-looks-exceeded"] {
+        if has(code).is_some() {
+            return "proofmark gate --predictions FILE --record".to_owned();
+        }
+    }
+    if has("no-go").is_some() {
+        return format!("proofmark show '#{}'", at("no-go"));
+    }
+    for code in ["comparison-regressed", "comparison-incomparable", "asserted-card", "looks-exceeded"] {
+        if has(code).is_some() {
+            return format!("proofmark waive '#{}' --check {code} --expires 30d --reason TEXT", at(code));
+        }
+    }
+    if has("signoff-missing").is_some() || has("only-appender").is_some() {
+        return format!("proofmark signoff '#{}' --decision go --reason TEXT", target.index);
+    }
+    format!("proofmark authorize '#{}'", target.index)
+}
+
+fn text(status: &Status<'_>) -> String {
+    let document = status.release;
+    let mut text = format!("{}\n{}", document.decision, subject(document));
+    for gate in document.candidate.iter().flat_map(|candidate| &candidate.gates) {
+        let value = gate.value.map_or_else(|| "none".to_owned(), |value| format!("{value:.4}"));
+        let sign = if gate.comparator == Comparator::AtLeast { ">=" } else { "<=" };
+        let word = if gate.passed { "holds" } else { "fails" };
+        let metric = one_line(&gate.metric.to_string());
+        text.push_str(&format!("  {metric:24}{value:>10} {sign} {:<8}{word}\n", gate.limit));
+    }
+    for compared in &status.comparisons {
+        let outcome = match (compared.comparable, compared.regressed) {
+            (false, _) => "not comparable",
+            (true, true) => "regressed",
+            (true, false) => "not regressed",
+        };
+        let rests = if compared.rests_on { "" } else { ", and no sign-off rests on it (`signoff --with`)" };
+        text.push_str(&format!(
+            "compared   #{}: #{} against #{}, {outcome}{rests}\n",
+            compared.index, compared.current, compared.base
+        ));
+    }
+    if status.comparisons.is_empty() {
+        text.push_str("compared   nothing: `proofmark compare --record`, then `signoff --with` the receipt\n");
+    }
+    let counting =
+        document.signoffs.iter().filter(|voice| voice.counts && voice.decision == proofmark::receipt::Decision::Go);
+    text.push_str(&format!(
+        "signed     {} of {} GOs needed by trust version {}\n",
+        counting.count(),
+        status.signoffs_needed,
+        status.trust_version
+    ));
+    text.push_str(&voices(document));
+    for withdrawn in &status.withdrawals {
+        let who = one_line(&withdrawn.who);
+        text.push_str(&format!(
+            "withdrawn  {} #{} by {who}, in #{}\n",
+            withdrawn.kind, withdrawn.target, withdrawn.index
+        ));
+    }
+    text.push_str(&judged(document));
+    for reason in &document.reasons {
+        text.push_str(&format!("missing    {}: {}\n", reason.code, one_line(&reason.found)));
+        text.push_str(&format!("           {}\n", one_line(&reason.remedy)));
+    }
+    for caution in &document.cautions {
+        text.push_str(&format!("caution    {}\n", one_line(caution)));
+    }
+    text.push_str(&format!("next       {}\n", status.next));
+    text
+}
