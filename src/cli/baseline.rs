@@ -69,6 +69,10 @@ fn set(revision: &str, note: Option<&Text>, keys: &SigningOptions, context: &Con
     let snapshot = ledger.snapshot()?;
     let history = History::read(&snapshot)?;
     let round = rounds::at(&ledger, &snapshot, &history, rounds::resolve(&ledger, revision)?)?;
+    if let Some(index) = history.withdrawn(round.reference.index) {
+        return Err(Failure::refused(format!("{} was withdrawn, in #{index}", round.name()))
+            .hint("a baseline is a round that stands; `proofmark log` marks those that do not"));
+    }
     let line = round.body().line.clone();
     if history.baseline(&line) == Some(round.reference) {
         context.note(&format!("{} is the baseline of {line} already", round.name()));

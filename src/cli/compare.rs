@@ -87,6 +87,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         return gates::compare(&ledger, &base, &current, tolerance, context);
     }
     let (base, current) = pair(arguments, &ledger, &snapshot, &history)?;
+    for round in [&base, &current] {
+        if let Some(index) = history.withdrawn(round.reference.index) {
+            context.note(&format!("{} was withdrawn, in #{index}: nothing that rests on it is released", round.name()));
+        }
+    }
     let looks = history.looks(current.body().card.question_set_id(), current.reference.index);
     let withheld = arguments.questions.as_deref().map(read_questions).transpose()?;
     let compared = compare_rounds(ledger.store(), &base, &current, tolerance, Some(looks), withheld.as_ref())?;

@@ -1,19 +1,23 @@
 //! How a receipt is shown: in a line, as a heading, and as a JSON document; and opening the index that finds it.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use proofmark::index::{Entry, Index, Place};
+use proofmark::index::{Entry, Filter, Index, Place};
 use proofmark::ledger::Ledger;
 use proofmark::object::ReceiptId;
 use proofmark::receipt::{
-    Authorization, Baseline, Body, Comparison, GateBody, LineName, Moment, ReceiptRef, ScorecardBody, Signoff, Subject,
-    Text,
+    Authorization, Baseline, Body, Comparison, GateBody, Kind, LineName, Moment, ReceiptRef, ScorecardBody, Signoff,
+    Subject, Text, Waiver, Withdrawal,
 };
 use proofmark::trust::{KeyId, Statement};
 use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Failure, one_line};
+
+/// Withdrawals that are read together.
+const MARKS_AT_ONCE: usize = 256;
 
 /// Opens the index of the ledger, and says so where its file cannot be used.
 pub fn index<'a>(context: &Context, ledger: &'a Ledger) -> Result<Index<'a>, Failure> {
@@ -47,20 +51,62 @@ pub struct Summary<'a> {
     baseline: Option<&'a Baseline>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a GateBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signoff: Option<&'a Signoff>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawal: Option<&'a Withdrawal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiver: Option<&'a Waiver>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization: Option<&'a Authorization>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn: Option<u64>,
+}
+
+/// The receipts that were withdrawn, each with the first withdrawal that names it. Withdrawals are few: each is read.
+#[derive(Default)]
+pub struct Marks(HashMap<ReceiptRef, u64>);
+
+impl Marks {
+    /// Reads every withdrawal.
+    pub fn read(index: &mut Index<'_>) -> Result<Self, Failure> {
+        let filter = Filter { kind: Some(Kind::Withdrawal), ..Filter::default() };
+        let (mut marks, mut before) = (HashMap::new(), u64::MAX);
+        loop {
+            let page = index.newest(&filter, before, MARKS_AT_ONCE)?;
+            let Some(last) = page.last() else { return Ok(Self(marks)) };
+            before = last.index;
+            for entry in &page {
+                if let Body::Withdrawal(body) = &entry.receipt.statement().predicate.body {
+                    marks.insert(body.target, entry.index);
+                }
+            }
+        }
+    }
+
+    /// The withdrawal of a receipt, if there is one.
+    pub fn of(&self, entry: &Entry) -> Option<u64> {
+        self.0.get(&ReceiptRef { index: entry.index, receipt: entry.receipt.id() }).copied()
+    }
 }
 
 impl<'a> Summary<'a> {
     /// The receipt's summary.
-    pub fn of(entry: &'a Entry) -> Self {
+    pub fn of(entry: &'a Entry, marks: &Marks) -> Self {
         let statement = entry.receipt.statement();
         let predicate = &statement.predicate;
         let (mut scorecard, mut comparison, mut baseline, mut gate) = (None, None, None, None);
+        let (mut signoff, mut withdrawal, mut waiver, mut authorization) = (None, None, None, None);
         match &predicate.body {
             Body::Scorecard(body) => scorecard = Some(body),
             Body::Comparison(body) => comparison = Some(body),
             Body::Baseline(body) => baseline = Some(body),
             Body::Gate(body) => gate = Some(body),
-            _ => {}
+            Body::Signoff(body) => signoff = Some(body),
+            Body::Withdrawal(body) => withdrawal = Some(body),
+            Body::Waiver(body) => waiver = Some(body),
+            Body::Authorization(body) => authorization = Some(body),
+            Body::Trust(_) => {}
         }
         Self {
             index: entry.index,
@@ -77,6 +123,11 @@ impl<'a> Summary<'a> {
             comparison,
             baseline,
             gate,
+            signoff,
+            withdrawal,
+            waiver,
+            authorization,
+            withdrawn: marks.of(entry),
         }
     }
 }
@@ -102,7 +153,7 @@ fn outcome(comparison: &Comparison) -> &'static str {
 }
 
 /// The receipt in one line.
-pub fn in_a_line(entry: &Entry) -> String {
+pub fn in_a_line(entry: &Entry, marks: &Marks) -> String {
     let predicate = &entry.receipt.statement().predicate;
     let said = match &predicate.body {
         Body::Scorecard(body) => format!("quality {} n {}", body.card.quality(), body.card.n()),
@@ -120,9 +171,10 @@ pub fn in_a_line(entry: &Entry) -> String {
         }
         Body::Authorization(body) => format!("#{} {}", body.target.index, body.decision),
     };
+    let mark = marks.of(entry).map(|index| format!("withdrawn in #{index}, ")).unwrap_or_default();
     let note = predicate.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let (id, kind) = (entry.receipt.id().short(), predicate.kind());
-    one_line(&format!("{id} #{} {kind}{} {said}{note}", entry.index, place(entry))) + "\n"
+    one_line(&format!("{id} #{} {kind}{} {mark}{said}{note}", entry.index, place(entry))) + "\n"
 }
 
 /// One named field of a heading.
@@ -132,10 +184,13 @@ pub fn field(text: &mut String, name: &str, value: &str) {
 }
 
 /// The receipt's heading: what it says, of what, when and by whom.
-pub fn heading(entry: &Entry, id: &str) -> String {
+pub fn heading(entry: &Entry, id: &str, marks: &Marks) -> String {
     let statement = entry.receipt.statement();
     let predicate = &statement.predicate;
     let mut text = format!("receipt {id} #{} {}{}\n", entry.index, predicate.kind(), place(entry));
+    if let Some(index) = marks.of(entry) {
+        field(&mut text, "WITHDRAWN", &format!("in #{index}: nothing that rests on it is released"));
+    }
     match &predicate.body {
         Body::Scorecard(body) => scorecard(&mut text, body),
         Body::Comparison(body) => comparison(&mut text, body),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::heading::{self, Summary};
+use super::heading::{self, Marks, Summary};
 
 /// Receipts that are read together; memory is bounded by them.
 const AT_ONCE: usize = 256;
@@ -57,6 +57,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let ledger = context.ledger()?;
     let mut index = heading::index(context, &ledger)?;
     let filter = filter(arguments, &mut index)?;
+    let marks = Marks::read(&mut index)?;
     let (mut collected, mut first) = (Vec::new(), true);
     each(&mut index, &filter, arguments.n.unwrap_or(usize::MAX), |entry| {
         if context.json() {
@@ -64,16 +65,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
             return Ok(());
         }
         let text = if arguments.oneline {
-            heading::in_a_line(&entry)
+            heading::in_a_line(&entry, &marks)
         } else {
             let gap = if first { "" } else { "\n" };
-            format!("{gap}{}", heading::heading(&entry, &entry.receipt.id().short()))
+            format!("{gap}{}", heading::heading(&entry, &entry.receipt.id().short(), &marks))
         };
         first = false;
         context.print(&text)
     })?;
     if context.json() {
-        let receipts = collected.iter().map(Summary::of).collect();
+        let receipts = collected.iter().map(|entry| Summary::of(entry, &marks)).collect();
         context.print_json(&Document { schema: "log.v1", receipts })?;
     }
     Ok(Exit::Yes)

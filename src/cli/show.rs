@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::heading::{self, Summary, field, heading};
+use super::heading::{self, Marks, Summary, field, heading};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -83,12 +83,13 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     } else if arguments.statement {
         context.print_bytes(entry.receipt.payload())?;
     } else {
+        let marks = Marks::read(&mut index)?;
         let signed = index.signed(&entry)?;
         let evidence = shown(&index, &entry)?;
         if context.json() {
-            context.print_json(&document(index.snapshot(), &entry, signed, evidence)?)?;
+            context.print_json(&document(index.snapshot(), &entry, &marks, signed, evidence)?)?;
         } else {
-            context.print(&text(index.snapshot(), &entry, signed, &evidence))?;
+            context.print(&text(index.snapshot(), &entry, &marks, signed, &evidence))?;
         }
     }
     Ok(Exit::Yes)
@@ -116,12 +117,13 @@ fn signature(signed: Signed) -> (&'static str, &'static str) {
 fn document<'a>(
     snapshot: &Snapshot<'_>,
     entry: &'a Entry,
+    marks: &Marks,
     signed: Signed,
     evidence: Vec<Shown<'a>>,
 ) -> Result<Document<'a>, Failure> {
     Ok(Document {
         schema: "show.v1",
-        summary: Summary::of(entry),
+        summary: Summary::of(entry, marks),
         inclusion: Inclusion { proven: true, size: snapshot.size(), root: snapshot.checkpoint().root() },
         signature: signature(signed).0,
         evidence,
@@ -129,9 +131,9 @@ fn document<'a>(
     })
 }
 
-fn text(snapshot: &Snapshot<'_>, entry: &Entry, signed: Signed, evidence: &[Shown<'_>]) -> String {
+fn text(snapshot: &Snapshot<'_>, entry: &Entry, marks: &Marks, signed: Signed, evidence: &[Shown<'_>]) -> String {
     let predicate = &entry.receipt.statement().predicate;
-    let mut text = heading(entry, &entry.receipt.id().to_string());
+    let mut text = heading(entry, &entry.receipt.id().to_string(), marks);
     text.push('\n');
     field(&mut text, "Signature", signature(signed).1);
     let (size, root) = (snapshot.size(), snapshot.checkpoint().root());

@@ -18,7 +18,10 @@ pub struct Round {
 #[derive(Debug, Clone, Default)]
 pub struct History {
     lines: BTreeMap<LineName, Vec<ReceiptRef>>,
-    baselines: BTreeMap<LineName, ReceiptRef>,
+    /// Of each line, every baseline and its round, in order.
+    baselines: BTreeMap<LineName, Vec<(u64, ReceiptRef)>>,
+    /// What was withdrawn, and in which receipt first.
+    withdrawn: HashMap<u64, u64>,
     /// For each question set identity the indexes of the rounds that were measured on it.
     looks: HashMap<String, Vec<u64>>,
 }
@@ -35,8 +38,9 @@ impl History {
                     history.looks.entry(body.card.question_set_id().to_owned()).or_default().push(index);
                 }
                 Body::Baseline(body) => {
-                    history.baselines.insert(body.line.clone(), body.target);
+                    history.baselines.entry(body.line.clone()).or_default().push((index, body.target));
                 }
+                Body::Withdrawal(body) => _ = history.withdrawn.entry(body.target.index).or_insert(index),
                 _ => {}
             }
             Ok(())
@@ -74,8 +78,16 @@ impl History {
         self.looks.get(question_set_id).map_or(0, |looks| looks.partition_point(|look| *look <= index) as u64)
     }
 
-    /// The baseline that was set last for a line.
+    /// The baseline that was set last for a line, of those that were not withdrawn and whose round was not.
     pub fn baseline(&self, line: &LineName) -> Option<ReceiptRef> {
-        self.baselines.get(line).copied()
+        let stands = |(index, target): &&(u64, ReceiptRef)| {
+            self.withdrawn(*index).is_none() && self.withdrawn(target.index).is_none()
+        };
+        self.baselines.get(line)?.iter().rev().find(stands).map(|(_, target)| *target)
+    }
+
+    /// The first withdrawal of the receipt at an index.
+    pub fn withdrawn(&self, index: u64) -> Option<u64> {
+        self.withdrawn.get(&index).copied()
     }
 }

@@ -38,3 +38,37 @@ fn a_stranger_withdraws_nothing() {
     let office = Office::new();
     office.refused("eve", &["withdraw", "#1", "--reason", "x"], &["trust version 1 lists no such key"]);
 }
+
+#[test]
+fn a_withdrawn_round_is_marked_and_a_withdrawn_baseline_no_longer_serves() {
+    let office = Office::under(crate::forger::parts(1), |told, _| {
+        for wrong in [&[][..], &[1], &[1, 3]] {
+            told.story.round(wrong, &crate::keys::person());
+        }
+    });
+    let base = |arguments: &[&str]| {
+        let run = office.sandbox.run(arguments);
+        assert!(run.code == 0 || run.code == 3, "{}", run.stderr);
+        (run.stdout.lines().next().unwrap().split_whitespace().nth(1).unwrap().to_owned(), run.stderr)
+    };
+    office.ok("ci", &["baseline", "set", "#2"]);
+    assert_eq!(base(&["compare"]).0, "main#1");
+    office.ok("ci", &["withdraw", "#5", "--reason", "not that one"]);
+    assert_eq!(base(&["compare"]).0, "main#2", "the round before");
+    office.ok("ci", &["baseline", "set", "#2"]);
+    assert_eq!(base(&["compare"]).0, "main#1");
+    office.ok("ci", &["withdraw", "#2", "--reason", "wrong model"]);
+    assert_eq!(base(&["compare"]).0, "main#2", "its round was withdrawn");
+    office.refused("ci", &["baseline", "set", "#2"], &["main#1 was withdrawn, in #8", "a round that stands"]);
+    let (_, said) = base(&["compare", "#2", "#4"]);
+    assert!(said.contains("main#1 was withdrawn, in #8: nothing that rests on it is released"), "{said}");
+    let text = office.sandbox.ok(&["log", "--oneline", "--line", "main"]);
+    assert!(text.contains(" #2 scorecard main#1 withdrawn in #8, quality 1 n 5"), "{text}");
+    assert!(office.sandbox.ok(&["show", "#2"]).contains("\nWITHDRAWN: in #8: nothing that rests on it is released\n"));
+    for arguments in [&["log"][..], &["show", "#2"], &["show", "#8"]] {
+        let (_, document) = office.sandbox.json(arguments);
+        schema::check(&document);
+    }
+    let (_, document) = office.sandbox.json(&["show", "#2"]);
+    assert_eq!(document["withdrawn"], 8);
+}
