@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proofmark::calibrate::{Format, Profile, Reading, SwiftFormat};
-use proofmark::merkle::{Bundle, BundleWriter, Checkpoint, MerkleError, Note, TileName, VerifierKey};
+use proofmark::merkle::{
+    Bundle, BundleWriter, Checkpoint, ConsistencyProof, InclusionProof, MerkleError, Note, TileName, VerifierKey,
+};
 use proofmark::object::{Json, Line, LineReader, encode, encode_json, parse, parse_canonical, parse_line};
 use proofmark::question::{Answers, Judgements, Leaves, QuestionSet, Scheme};
 use proofmark::receipt::{PAYLOAD_TYPE, Receipt, Statement};
@@ -89,6 +91,18 @@ pub fn checkpoint(bytes: &[u8]) {
     }
     match text.parse::<VerifierKey>() {
         Ok(key) => assert_eq!(key.to_string(), text),
+        Err(error) => bounded(&error),
+    }
+}
+
+/// Proofs as files, of both kinds.
+pub fn proof_file(bytes: &[u8]) {
+    match InclusionProof::parse(bytes) {
+        Ok(proof) => assert_eq!(proof.encode(), bytes),
+        Err(error) => bounded(&error),
+    }
+    match ConsistencyProof::parse(bytes) {
+        Ok(proof) => assert_eq!(proof.encode(), bytes),
         Err(error) => bounded(&error),
     }
 }

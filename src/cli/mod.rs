@@ -35,6 +35,7 @@ mod passphrase;
 mod policy;
 mod profile;
 mod progress;
+mod prove;
 mod verify;
 mod questions;
 mod log;
@@ -126,6 +127,8 @@ enum Subcommands {
     Questions(questions::Arguments),
     /// Check everything that the ledger claims, and report what does not hold
     Verify(verify::Arguments),
+    /// Prove that a receipt is in the log, or that the log has only grown; check such proofs
+    Prove(prove::Arguments),
     /// Make a ledger in this folder, and the keys that it needs
     Init(init::Arguments),
     /// Make, show and export keys
@@ -188,6 +191,7 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
         Subcommands::Policy(arguments) => policy::run(&arguments, context),
         Subcommands::Abstain(arguments) => abstain::run(&arguments, context),
         Subcommands::Questions(arguments) => questions::run(&arguments, context),
+        Subcommands::Prove(arguments) => prove::run(&arguments, context),
         Subcommands::Init(arguments) => init::run(&arguments, context),
         Subcommands::Key(arguments) => key::run(&arguments, context),
         Subcommands::Trust(arguments) => trust::run(&arguments, context),

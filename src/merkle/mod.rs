@@ -10,6 +10,7 @@ mod checkpoint;
 mod frontier;
 mod note;
 mod proof;
+mod proof_file;
 mod reader;
 mod tile;
 mod tree;
@@ -19,6 +20,7 @@ pub use checkpoint::Checkpoint;
 pub use frontier::Frontier;
 pub use note::{MAX_NOTE_BYTES, MAX_NOTE_SIGNATURES, Note, NoteSignature, VerifierKey};
 pub use proof::{root_from_inclusion, verify_consistency, verify_inclusion};
+pub use proof_file::{ConsistencyProof, InclusionProof, MAX_PROOF_BYTES};
 pub use reader::TileReader;
 pub use tile::{TILE_WIDTH, TileName, partial_tiles, tiles_between};
 pub use tree::{MAX_TREE_SIZE, TreeHead, empty_root, leaf_hash, node_hash, root_of};
@@ -104,6 +106,20 @@ pub enum MerkleError {
         computed: Sha256,
         /// What was to be proven.
         expected: Sha256,
+    },
+    /// Bytes that are not a proof as a file has it.
+    #[error("not a proof file: {reason}")]
+    ProofFile {
+        /// The rule it breaks.
+        reason: &'static str,
+    },
+    /// A consistency proof from another size than the one that was asked about.
+    #[error("the proof starts from {proven} entries and not from {asked}")]
+    OtherSize {
+        /// The size that it starts from.
+        proven: u64,
+        /// The size of the older checkpoint at hand.
+        asked: u64,
     },
     /// Bytes that are not a signed note.
     #[error("not a signed note: {reason}")]

@@ -366,6 +366,12 @@ impl Predicate {
         }
     }
 
+    /// The receipts that this one rests on: what has to be shown with it. Its trust comes first, then those that it names.
+    pub fn rests_on(&self) -> Vec<ReceiptRef> {
+        let named = self.body.named().into_iter().map(|(_, reference)| reference);
+        self.trust.into_iter().chain(named).collect()
+    }
+
     /// The rules that the members' own types do not carry.
     pub(super) fn hold_together(&self) -> Result<(), ReceiptError> {
         let sizes = self.evidence.iter().map(|evidence| evidence.size);

@@ -28,7 +28,8 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
     while let Some(next) = wanted.pop_last() {
         let entry = proven(&snapshot, next, docket)?;
         if let Some(receipt) = entry.as_deref().and_then(|entry| Receipt::parse(entry).ok()) {
-            let earlier = rests_on(&receipt).into_iter().filter(|other| *other < next);
+            let named = receipt.statement().predicate.rests_on();
+            let earlier = named.iter().map(|other| other.index).filter(|other| *other < next);
             wanted.extend(earlier.filter(|other| !bytes.contains_key(other)));
         }
         bytes.insert(next, entry);
@@ -92,14 +93,6 @@ fn judge(
 
 fn bundle_of(index: u64, size: u64) -> Option<TileName> {
     TileName::in_tree(0, index / WIDTH, size).and_then(TileName::bundle)
-}
-
-/// The indexes of the receipts that one names.
-fn rests_on(receipt: &Receipt) -> Vec<u64> {
-    let predicate = &receipt.statement().predicate;
-    let mut indexes: Vec<u64> = predicate.trust.iter().map(|reference| reference.index).collect();
-    indexes.extend(predicate.body.named().into_iter().map(|(_, reference)| reference.index));
-    indexes
 }
 
 /// An entry with its proof of inclusion; what is wrong with it is a finding.

@@ -12,10 +12,11 @@ mod properties;
 type Property = fn(&[u8]);
 
 /// Each target with the folders whose files are its seeds.
-const TARGETS: [(&str, Property, &[&str]); 10] = [
+const TARGETS: [(&str, Property, &[&str]); 11] = [
     ("canonical_json", properties::canonical_json, &["card", "questions", "envelope"]),
     ("envelope", properties::envelope, &["envelope"]),
     ("checkpoint", properties::checkpoint, &["checkpoint"]),
+    ("proof_file", properties::proof_file, &["checkpoint"]),
     ("tile", properties::tile, &["bundle", "tile"]),
     ("questions", properties::questions, &["questions"]),
     ("answers", properties::answers, &["answers"]),

@@ -17,6 +17,7 @@ mod log;
 mod office;
 mod policy;
 mod profile;
+mod prove;
 mod questions;
 mod reindex;
 mod show;
