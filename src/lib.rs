@@ -30,6 +30,7 @@ pub mod receipt;
 
 // Floor 4: ledger.
 pub mod ledger;
+pub mod evaluate;
 pub mod index;
 pub mod release;
 pub mod verify;

@@ -4,11 +4,11 @@
 //! for each, `{"correct": true}` or `{"correct": false}`, in the same order. It gets an empty environment but for `PATH`.
 
 use std::io::{BufReader, BufWriter, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use proofmark::evaluate::Group;
 use proofmark::object::{FieldError, LineReader, RecordError, parse_line};
 use proofmark::question::{Answer, Judgement, QuestionSet};
 
@@ -25,16 +25,11 @@ pub fn run(program: &Path, questions: &QuestionSet, answers: &[Answer]) -> Resul
     let named = |reason: String| Failure::refused(format!("the judge `{}` {reason}", program.display()));
     let mut command = Command::new(program.canonicalize()?);
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-    // A group of its own, so that whatever the judge starts ends with it.
-    command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-    let mut child = command
-        .spawn()
+    // A group of its own, so that whatever the judge starts ends with it.
+    let mut group = Group::start(&mut command)
         .map_err(|error| Failure::failed(error).hint(format!("is {} executable?", program.display())))?;
-    let (input, output) = match (child.stdin.take(), child.stdout.take()) {
-        (Some(input), Some(output)) => (input, output),
-        _ => return Err(Failure::failed("no pipes to the judge")),
-    };
+    let (input, output) = (group.stdin()?, group.stdout()?);
     let lines = requests(questions, answers)?;
     // A judge may answer only at the end, so writing must not wait for reading. Nobody waits for the writing either: a
     // process that the judge left behind may hold the pipe and never read it.
@@ -44,12 +39,12 @@ pub fn run(program: &Path, questions: &QuestionSet, answers: &[Answer]) -> Resul
         let _ = input.write_all(&lines).and_then(|()| input.flush());
     });
     let correct = judgements(&mut LineReader::new(OUTPUT, BufReader::new(output)), answers.len());
-    if correct.is_err() {
-        let _ = child.kill();
+    let in_time = correct.is_err() || group.wait(PATIENCE);
+    let status = group.end()?;
+    let correct = correct?;
+    if !in_time {
+        return Err(Failure::refused("the judge did not end after its output did"));
     }
-    let status = ended(&mut child);
-    end_group(&child);
-    let (correct, status) = (correct?, status?);
     if !status.success() {
         return Err(named(format!("ended with {status}")));
     }
@@ -89,29 +84,4 @@ fn judgements<R: std::io::BufRead>(output: &mut LineReader<R>, answers: usize) -
         correct.push(Judgement::parse(&parse_line(OUTPUT, line)?).map_err(refuse)?.correct());
     }
     Ok(correct)
-}
-
-/// Ends what a judge left running in its group.
-fn end_group(child: &Child) {
-    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group {
-        // That there is nothing left is the usual case.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-}
-
-/// Waits for a process whose output has ended.
-fn ended(child: &mut Child) -> Result<std::process::ExitStatus, Failure> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if start.elapsed() > PATIENCE {
-            child.kill()?;
-            child.wait()?;
-            return Err(Failure::refused("the judge did not end after its output did"));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
