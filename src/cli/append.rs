@@ -140,9 +140,10 @@ struct AppendDocument<'a> {
     receipts: Vec<AppendedRound<'a>>,
 }
 
+/// A round that was appended, in documents.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AppendedRound<'a> {
+pub struct AppendedRound<'a> {
     index: u64,
     receipt: String,
     line: &'a LineName,
@@ -151,9 +152,18 @@ struct AppendedRound<'a> {
     card: &'a Scorecard,
 }
 
-/// Rounds are not numbered here: that would take the whole log, or the index, which is never on the way of a write.
 fn report(context: &Context, appended: &[Appended], bodies: &[ScorecardBody]) -> Result<Exit, Failure> {
-    let receipts: Vec<_> = appended
+    let receipts = described(appended, bodies);
+    let size = appended.last().map_or(0, |last| last.index + 1);
+    let document = AppendDocument { schema: "append.v1", size, receipts };
+    context.answer(&document, || text(&document.receipts))?;
+    Ok(Exit::Yes)
+}
+
+/// What documents say of rounds that were appended. They are not numbered here: that would take the whole log, or the
+/// index, which is never on the way of a write.
+pub fn described<'a>(appended: &[Appended], bodies: &'a [ScorecardBody]) -> Vec<AppendedRound<'a>> {
+    appended
         .iter()
         .zip(bodies)
         .map(|(appended, body)| AppendedRound {
@@ -164,19 +174,16 @@ fn report(context: &Context, appended: &[Appended], bodies: &[ScorecardBody]) ->
             scorer: &body.scorer,
             card: &body.card,
         })
-        .collect();
-    let size = appended.last().map_or(0, |last| last.index + 1);
-    let document = AppendDocument { schema: "append.v1", size, receipts };
-    context.answer(&document, || text(&document))?;
-    Ok(Exit::Yes)
+        .collect()
 }
 
 /// A batch of more rounds than this is summed up for people.
 const SHOWN: usize = 20;
 
-fn text(document: &AppendDocument<'_>) -> String {
+/// The same for people.
+pub fn text(receipts: &[AppendedRound<'_>]) -> String {
     let mut text = String::new();
-    for round in document.receipts.iter().take(SHOWN) {
+    for round in receipts.iter().take(SHOWN) {
         let card = round.card;
         text.push_str(&format!(
             "[{} {}] receipt {}\n  quality {:.4}  grounded {:.4}  cost {}  n {}  {} by {}\n  questions {}\n",
@@ -192,8 +199,8 @@ fn text(document: &AppendDocument<'_>) -> String {
             card.question_set_id(),
         ));
     }
-    if document.receipts.len() > SHOWN {
-        text.push_str(&format!("and {} more\n", document.receipts.len() - SHOWN));
+    if receipts.len() > SHOWN {
+        text.push_str(&format!("and {} more\n", receipts.len() - SHOWN));
     }
     text
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use proofmark::abstain::PolicyError;
 use proofmark::calibrate::{CalibrateError, ProfileError};
+use proofmark::evaluate::EvaluateError;
 use proofmark::gate::GateError;
 use proofmark::index::IndexError;
 use proofmark::ledger::LedgerError;
@@ -268,6 +269,21 @@ impl From<IndexError> for Failure {
         match hint {
             Some(hint) => failure.hint(printable(&hint)),
             None => failure,
+        }
+    }
+}
+
+impl From<EvaluateError> for Failure {
+    fn from(error: EvaluateError) -> Self {
+        use EvaluateError as E;
+        let resume = "`--resume` goes on without asking any question twice; remove the journal to begin anew";
+        match &error {
+            E::Hopeless { .. } | E::Journal { .. } => Self::failed(error),
+            E::Interrupted { .. } => Self::failed(error).hint("`--resume` goes on without asking any question twice"),
+            E::Unfinished { .. } => Self::refused(error).hint(resume),
+            E::Busy { .. } => Self::refused(error).hint("wait for it, or name another file with --journal"),
+            E::OtherRun { .. } => Self::refused(error).hint("name another file with --journal"),
+            _ => Self::refused(error),
         }
     }
 }

@@ -223,8 +223,18 @@ pub struct EvidenceArgument {
 }
 
 /// Roles that the command gives itself.
-const RESERVED: [&str; 9] =
-    ["questions", "answers", "question-leaves", "judgements", "judge", "card", "report", "predictions", "profile"];
+const RESERVED: [&str; 10] = [
+    "questions",
+    "answers",
+    "question-leaves",
+    "judgements",
+    "judge",
+    "card",
+    "report",
+    "predictions",
+    "profile",
+    "run",
+];
 
 impl std::str::FromStr for EvidenceArgument {
     type Err = String;

@@ -6,7 +6,9 @@ mod agent;
 mod abstain;
 mod append;
 mod authorize;
+mod asking;
 mod baseline;
+mod bridge;
 mod compare;
 mod cat;
 mod chain;
@@ -15,6 +17,8 @@ mod context;
 mod deciding;
 mod demo;
 mod expiry;
+mod evaluate;
+mod evaluated;
 mod failure;
 mod heading;
 mod gate;
@@ -23,6 +27,7 @@ mod init;
 mod key;
 mod keyfile;
 mod intake;
+mod interrupt;
 mod judge;
 mod round;
 mod rounds;
@@ -40,6 +45,7 @@ mod verify;
 mod questions;
 mod log;
 mod reindex;
+mod rescore;
 mod show;
 mod rules;
 mod trust;
@@ -71,6 +77,7 @@ Examples:
   proofmark demo                                        the whole story in a temporary folder
   proofmark init                                        a ledger in this folder
   proofmark append --questions q.jsonl --answers a.jsonl
+  proofmark evaluate --questions q.jsonl --system ./bot
   proofmark compare                                     the newest round against the one before
   proofmark verify --replay                             re-derive every number from its evidence")]
 struct Command {
@@ -101,6 +108,10 @@ pub struct Global {
 enum Subcommands {
     /// Record a round: score recorded answers, or take a card, and append a signed receipt
     Append(Box<append::Arguments>),
+    /// Ask a system every question of a set, and record its answers as a round
+    Evaluate(Box<evaluate::Arguments>),
+    /// Judge the answers of a round by another scorer, and record both side by side
+    Bridge(bridge::Arguments),
     /// Set or show the round that later ones of a line are compared with
     Baseline(baseline::Arguments),
     /// Compare two rounds; refused where their evidence does not match
@@ -179,6 +190,8 @@ fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
     match command {
         Subcommands::Verify(arguments) => verify::run(&arguments, context),
         Subcommands::Append(arguments) => append::run(&arguments, context),
+        Subcommands::Evaluate(arguments) => evaluate::run(&arguments, context),
+        Subcommands::Bridge(arguments) => bridge::run(&arguments, context),
         Subcommands::Baseline(arguments) => baseline::run(&arguments, context),
         Subcommands::Compare(arguments) => compare::run(&arguments, context),
         Subcommands::Gate(arguments) => gate::run(&arguments, context),

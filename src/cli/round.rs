@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proofmark::ledger::{Draft, Ledger, MAX_RECORD_BYTES, role, scheme_of};
-use proofmark::object::{FieldError, Fields, Json, Sha256, parse};
+use proofmark::object::{FieldError, Fields, Json, ObjectId, Sha256, parse};
 use proofmark::question::{Answers, Judgements, QuestionSet, QuestionSetId, Scheme, ScorerIdentity};
-use proofmark::receipt::{Basis, Body, LineName, ScorecardBody, Subject, Text};
+use proofmark::receipt::{Basis, Body, Evidence, LineName, ScorecardBody, Subject, Text};
 use proofmark::score::{CommandJudge, Scorer};
-use proofmark::scorecard::{RoundError, Scorecard, count_round, judge_round};
+use proofmark::scorecard::{JudgedRound, RoundError, Scorecard, count_round, judge_round};
 use proofmark::store::{digest_file, put_file};
 
 use super::context::Context;
@@ -22,48 +22,53 @@ use super::judge;
 pub struct RoundArguments {
     /// The question set
     #[arg(long, value_name = "FILE", required_unless_present_any = ["card", "batch"])]
-    questions: Option<PathBuf>,
+    pub questions: Option<PathBuf>,
     /// The recorded answers
     #[arg(long, value_name = "FILE", required_unless_present_any = ["card", "batch"], requires = "questions")]
-    answers: Option<PathBuf>,
+    pub answers: Option<PathBuf>,
     /// The judge: substring/v2, exact/v1, normalized/v1, numeric/v1[?abs=…&rel=…], choice/v1, regex/v1, or
     /// command/NAME/VERSION with --judge [default: the ledger's, substring/v2]
     #[arg(long, value_name = "SCORER")]
-    scorer: Option<String>,
+    pub scorer: Option<String>,
     /// The program that judges, for command/NAME/VERSION
     #[arg(long, value_name = "FILE")]
-    judge: Option<PathBuf>,
+    pub judge: Option<PathBuf>,
     /// A scorecard made elsewhere (mixle's `SystemScorecard.to_dict()`); checked against whatever evidence comes with it
     #[arg(long, value_name = "FILE")]
-    card: Option<PathBuf>,
+    pub card: Option<PathBuf>,
     /// A scorecard given in place, in a batch.
     #[arg(skip)]
-    inline_card: Option<Json>,
+    pub inline_card: Option<Json>,
     /// How the question set is identified: pm1 or mixle [default: as the card is, else pm1]
     #[arg(long)]
-    scheme: Option<Scheme>,
+    pub scheme: Option<Scheme>,
     /// The line that the round belongs to [default: the ledger's, main]
     #[arg(long)]
-    line: Option<LineName>,
+    pub line: Option<LineName>,
     /// What was evaluated: NAME=FILE or NAME=sha256:HEX (repeatable) [default: the answers]
     #[arg(long, value_name = "NAME=WHAT")]
-    subject: Vec<SubjectArgument>,
+    pub subject: Vec<SubjectArgument>,
     /// More evidence: ROLE=FILE (repeatable)
     #[arg(long, value_name = "ROLE=FILE")]
-    evidence: Vec<EvidenceArgument>,
+    pub evidence: Vec<EvidenceArgument>,
     /// A word for the reader
     #[arg(long, value_name = "TEXT")]
-    note: Option<Text>,
+    pub note: Option<Text>,
     /// Keep the question text out of the ledger (the questions need salts: `proofmark questions seal`)
     #[arg(long)]
-    sealed: bool,
+    pub sealed: bool,
+    /// What was evaluated where no subject is named, and it is not the answers.
+    #[arg(skip)]
+    pub default_subject: Option<Subject>,
 }
 
 /// Everything about a round that was read and checked, and nothing stored yet.
 pub struct CheckedRound {
     body: ScorecardBody,
+    correct: Vec<bool>,
     subject: Vec<Subject>,
     pieces: Vec<Arc<Piece>>,
+    carried: Vec<Evidence>,
     judge: Option<PathBuf>,
     evidence: Vec<EvidenceArgument>,
     base: PathBuf,
@@ -124,6 +129,7 @@ impl RoundArguments {
             evidence: listed(&mut fields, "evidence")?,
             note: parsed(&mut fields, "note")?,
             sealed: fields.optional_bool("sealed")?.unwrap_or(false),
+            default_subject: None,
         };
         fields.finish()?;
         Ok(round)
@@ -134,12 +140,48 @@ impl RoundArguments {
 pub struct RoundReader<'a> {
     ledger: &'a Ledger,
     questions: HashMap<PathBuf, (QuestionSet, Arc<Piece>)>,
+    /// Answers that are in no file, by the name that a round gives for theirs.
+    answers: HashMap<PathBuf, Vec<u8>>,
 }
 
 impl<'a> RoundReader<'a> {
     /// A reader of rounds for this ledger.
     pub fn new(ledger: &'a Ledger) -> Self {
-        Self { ledger, questions: HashMap::new() }
+        Self { ledger, questions: HashMap::new(), answers: HashMap::new() }
+    }
+
+    /// Takes questions that are in no file; a round names them as it would name a file.
+    pub fn give_questions(&mut self, name: &Path, bytes: Vec<u8>) -> Result<(), Failure> {
+        let set = QuestionSet::parse(&name.display().to_string(), bytes.as_slice())?;
+        let piece = Piece::new(role::QUESTIONS, bytes, "application/jsonl", true);
+        self.questions.insert(name.to_owned(), (set, Arc::new(piece)));
+        Ok(())
+    }
+
+    /// Takes answers that are in no file, for one round to name.
+    pub fn give_answers(&mut self, name: &Path, bytes: Vec<u8>) {
+        self.answers.insert(name.to_owned(), bytes);
+    }
+
+    /// Checks whatever can be checked before there are answers, so that nobody is asked in vain.
+    pub fn check_before_asking(&mut self, round: &RoundArguments, questions: &Path) -> Result<(), Failure> {
+        for evidence in &round.evidence {
+            evidence.check(Path::new(""))?;
+        }
+        for subject in &round.subject {
+            subject.resolve(Path::new(""))?;
+        }
+        let (scorer, _) = self.scorer(round, Path::new(""))?;
+        let scheme = round.scheme.unwrap_or_default();
+        let (set, piece) = self.question_set(questions)?;
+        set.id(scheme, scorer.identity())?;
+        let mut unused = Vec::new();
+        withhold(set, piece, scheme, round.sealed, &mut unused)?;
+        match &scorer {
+            Judging::Known(scorer) if scorer.as_command().is_none() => Ok(scorer.check(set)?),
+            Judging::Known(_) => Ok(()),
+            Judging::Foreign(_) => Err(Failure::refused("this judge cannot be run here")),
+        }
     }
 
     /// Reads and checks everything about a round; `base` is what its paths are relative to.
@@ -168,6 +210,7 @@ impl<'a> RoundReader<'a> {
             }
             None => None,
         };
+        let (measured, correct) = measured.map(|judged| (judged.card, judged.correct)).unzip();
         let (agreed, basis) = agreed(card.as_ref(), measured, expected_id)?;
         if let Some(file) = card.and_then(|card| card.file) {
             let bytes = file.bytes;
@@ -177,13 +220,16 @@ impl<'a> RoundReader<'a> {
         let mut subject: Vec<_> =
             round.subject.iter().map(|subject| subject.resolve(base)).collect::<Result<_, _>>()?;
         if subject.is_empty() {
-            subject.push(default_subject(&pieces, &agreed)?);
+            let default = round.default_subject.clone();
+            subject.push(default.map_or_else(|| default_subject(&pieces, &agreed), Ok)?);
         }
         let body = ScorecardBody { line, basis, card: agreed, scorer: scorer.identity().clone(), sealed: round.sealed };
         Ok(CheckedRound {
             body,
+            correct: correct.unwrap_or_default(),
             subject,
             pieces,
+            carried: Vec::new(),
             judge,
             evidence: round.evidence.clone(),
             base: base.to_owned(),
@@ -224,7 +270,8 @@ impl<'a> RoundReader<'a> {
         }
     }
 
-    fn question_set(&mut self, path: &Path) -> Result<&(QuestionSet, Arc<Piece>), Failure> {
+    /// The questions that a path names, read once.
+    pub fn question_set(&mut self, path: &Path) -> Result<&(QuestionSet, Arc<Piece>), Failure> {
         if !self.questions.contains_key(path) {
             let file = RecordFile::read(path)?;
             let set = QuestionSet::parse(&file.name, file.bytes.as_slice())?;
@@ -248,22 +295,18 @@ impl<'a> RoundReader<'a> {
         scorer: &Judging,
         scheme: Scheme,
         pieces: &mut Vec<Arc<Piece>>,
-    ) -> Result<Option<Scorecard>, Failure> {
+    ) -> Result<Option<JudgedRound>, Failure> {
+        let given = round.answers.as_ref().and_then(|name| Some((name, self.answers.remove(name)?)));
         let (set, piece) = self.question_set(questions)?;
-        if round.sealed {
-            seal(set, piece, scheme, pieces)?;
-        } else {
-            if set.is_sealed() {
-                return Err(Failure::refused(format!("the questions of {} carry salts", set.file()))
-                    .hint("add --sealed to keep their text out of the ledger, or use the file without salts"));
-            }
-            pieces.push(Arc::clone(piece));
-        }
+        withhold(set, piece, scheme, round.sealed, pieces)?;
         let Some(answers) = &round.answers else { return Ok(None) };
         let Judging::Known(scorer) = scorer else {
             return Err(Failure::refused("this judge cannot be run here"));
         };
-        let file = RecordFile::read(&base.join(answers))?;
+        let file = match given {
+            Some((name, bytes)) => RecordFile { name: name.display().to_string(), bytes },
+            None => RecordFile::read(&base.join(answers))?,
+        };
         let answers = Answers::parse(&file.name, file.bytes.as_slice())?;
         let judged = match (scorer.as_command(), &round.judge) {
             (Some(_), Some(program)) => {
@@ -287,7 +330,7 @@ impl<'a> RoundReader<'a> {
         }
         let bytes = file.bytes;
         pieces.push(Arc::new(Piece::new(role::ANSWERS, bytes, "application/jsonl", true)));
-        Ok(Some(judged.card))
+        Ok(Some(judged))
     }
 }
 
@@ -306,6 +349,25 @@ impl Judging {
             Self::Foreign(identity) => identity,
         }
     }
+}
+
+/// The questions as evidence: held, or only named where the round is sealed.
+fn withhold(
+    set: &QuestionSet,
+    piece: &Arc<Piece>,
+    scheme: Scheme,
+    sealed: bool,
+    pieces: &mut Vec<Arc<Piece>>,
+) -> Result<(), Failure> {
+    if sealed {
+        return seal(set, piece, scheme, pieces);
+    }
+    if set.is_sealed() {
+        return Err(Failure::refused(format!("the questions of {} carry salts", set.file()))
+            .hint("add --sealed to keep their text out of the ledger, or use the file without salts"));
+    }
+    pieces.push(Arc::clone(piece));
+    Ok(())
 }
 
 /// A sealed set: its leaves are evidence, and its text is only named.
@@ -405,10 +467,34 @@ impl CheckedRound {
         &self.body
     }
 
+    /// Whether each answer was judged right, in the order of the questions; empty where only a card was handed in.
+    pub fn correct(&self) -> &[bool] {
+        &self.correct
+    }
+
+    /// The digest of the answers, where there are any.
+    pub fn answers(&self) -> Option<ObjectId> {
+        self.pieces.iter().find(|piece| piece.role == role::ANSWERS).map(|piece| ObjectId::of(&piece.bytes))
+    }
+
+    /// Adds evidence that the command made itself.
+    pub fn add(&mut self, piece: Piece) {
+        self.pieces.push(Arc::new(piece));
+    }
+
+    /// Adds evidence that an earlier receipt has, and the ledger holds.
+    pub fn carry(&mut self, evidence: Evidence) {
+        self.carried.push(evidence);
+    }
+
+    /// Names what was evaluated.
+    pub fn of_subjects(&mut self, subject: Vec<Subject>) {
+        self.subject = subject;
+    }
+
     /// Stores the evidence and drafts the receipt.
     pub fn store(self, context: &Context, ledger: &Ledger) -> Result<Draft, Failure> {
-        let Self { body, subject, pieces, judge, evidence: more, base, note } = self;
-        let mut evidence = Vec::new();
+        let Self { body, subject, pieces, carried: mut evidence, judge, evidence: more, base, note, .. } = self;
         for piece in &pieces {
             evidence.push(piece.store(ledger.store())?);
         }

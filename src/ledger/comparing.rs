@@ -84,7 +84,7 @@ pub fn compare_rounds(
 }
 
 /// The evidence of a round, which must give the card that the receipt states.
-fn believed(
+pub(super) fn believed(
     store: &dyn Store,
     round: &NumberedRound,
     withheld: Option<&QuestionSet>,

@@ -24,12 +24,14 @@ pub mod role {
     pub const JUDGE: &str = "judge";
     /// A scorecard as handed in.
     pub const CARD: &str = "card";
-    /// The full document of a comparison or of a gate run.
+    /// The full document of a comparison, of a gate run or of a bridge.
     pub const REPORT: &str = "report";
     /// Prediction records of a gate run, as handed in: one object a file.
     pub const PREDICTIONS: &str = "predictions";
     /// The task profile of a gate run, canonical.
     pub const PROFILE: &str = "profile";
+    /// How the system was run that gave the answers, canonical.
+    pub const RUN: &str = "run";
 }
 
 /// Why evidence of a round cannot be used.

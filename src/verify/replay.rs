@@ -6,7 +6,10 @@ use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::survey::{Content, content};
 use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
-use crate::ledger::{GateEvidenceError, RoundEvidence, RoundEvidenceError, held_bytes, replay_gate, role, scheme_of};
+use crate::ledger::{
+    Bridge, BridgeFrom, GateEvidenceError, NumberedRound, RoundEvidence, RoundEvidenceError, held_bytes, replay_gate,
+    role, scheme_of,
+};
 use crate::merkle::{Bundle, TileName};
 use crate::object::{Json, ObjectId, encode_json, parse};
 use crate::receipt::{
@@ -81,8 +84,8 @@ impl Replayer<'_> {
         Ok(case.outcome)
     }
 
-    /// The card of the round that a comparison names, if it is there.
-    fn card(&self, reference: ReceiptRef) -> Result<Option<Scorecard>, VerifyError> {
+    /// The receipt that another names, if it is there.
+    fn receipt(&self, reference: ReceiptRef) -> Result<Option<Receipt>, VerifyError> {
         let (place, within) = (reference.index / WIDTH, (reference.index % WIDTH) as usize);
         let Some(bundle) = TileName::in_tree(0, place, self.size).and_then(TileName::bundle) else { return Ok(None) };
         let Content::Bytes(bytes) = content(self.store, &bundle.to_string(), MAX_BUNDLE_BYTES)? else {
@@ -90,11 +93,14 @@ impl Replayer<'_> {
         };
         let Ok(entries) = Bundle::parse(&bytes, bundle.width()) else { return Ok(None) };
         let receipt = entries.entries().nth(within).and_then(|entry| Receipt::parse(entry).ok());
-        Ok(receipt.filter(|receipt| receipt.id() == reference.receipt).and_then(|receipt| {
-            match &receipt.statement().predicate.body {
-                Body::Scorecard(body) => Some(body.card.clone()),
-                _ => None,
-            }
+        Ok(receipt.filter(|receipt| receipt.id() == reference.receipt))
+    }
+
+    /// The card of the round that a comparison names, if it is there.
+    fn card(&self, reference: ReceiptRef) -> Result<Option<Scorecard>, VerifyError> {
+        Ok(self.receipt(reference)?.and_then(|receipt| match &receipt.statement().predicate.body {
+            Body::Scorecard(body) => Some(body.card.clone()),
+            _ => None,
         }))
     }
 }
@@ -149,6 +155,7 @@ impl Case<'_> {
             Some(round) => {
                 self.check_card(body, &round.card);
                 self.count("derived");
+                self.bridge(body, &round.correct)?;
             }
             None if body.basis == Basis::Recomputed => self.incomplete(body),
             None => {}
@@ -170,9 +177,45 @@ impl Case<'_> {
         Ok(())
     }
 
+    /// A bridge says of two scorers what judging the same answers by both says.
+    fn bridge(&mut self, body: &ScorecardBody, correct: &[bool]) -> Result<(), VerifyError> {
+        let Some(bytes) = self.bytes(role::REPORT)? else { return Ok(()) };
+        self.count("bridges");
+        let Some(reference) = Bridge::base_of(&bytes).filter(|base| base.index < self.index) else {
+            self.find(Code::ReportDiffers, "`report`: a bridge from an earlier round", "something else");
+            return Ok(());
+        };
+        let base = self.replayer.receipt(reference)?.and_then(|receipt| NumberedRound::new(reference, 0, receipt));
+        let Some(base) = base else {
+            self.find(
+                Code::ReportDiffers,
+                "`report`: a bridge from a round of this log",
+                format!("{}", reference.receipt),
+            );
+            return Ok(());
+        };
+        let from = match BridgeFrom::load(self.replayer.store, &base) {
+            Ok(from) => from,
+            // What is wrong with the other round's evidence is a finding there.
+            Err(_) => {
+                self.outcome.impossible = true;
+                return Ok(());
+            }
+        };
+        let bridge = from.and_then(|from| from.to(&body.scorer, &body.card, correct));
+        let wanted = bridge.and_then(|bridge| bridge.encode().ok()).map(|bytes| ObjectId::of(&bytes));
+        let found = ObjectId::of(&bytes);
+        if wanted != Some(found) {
+            let wanted = wanted.map_or_else(|| "no bridge".to_owned(), |id| format!("`report`: BLAKE3 {id}"));
+            self.find(Code::ReportDiffers, wanted, format!("BLAKE3 {found}"));
+        }
+        Ok(())
+    }
+
     /// Two objects in one role: which of them counts nobody can say.
     fn roles_are_single(&mut self) -> bool {
-        let roles = [role::QUESTIONS, role::ANSWERS, role::LEAVES, role::JUDGEMENTS, role::JUDGE, role::CARD];
+        let roles =
+            [role::QUESTIONS, role::ANSWERS, role::LEAVES, role::JUDGEMENTS, role::JUDGE, role::CARD, role::REPORT];
         let many = roles.into_iter().find(|role| self.predicate().evidence_of(role).count() > 1);
         if let Some(role) = many {
             let found = self.predicate().evidence_of(role).count();

@@ -21,7 +21,8 @@ use crate::cli::sandbox::Sandbox;
 use crate::{keys, worked};
 
 /// Records that may hold members which nobody reads (`docs/format.md`, answers); every other object is closed.
-const OPEN: [&str; 2] = ["answer.v1/receipt", "answer.v1/receipt/spend"];
+const OPEN: [&str; 4] =
+    ["answer.v1/receipt", "answer.v1/receipt/spend", "system-answer.v1/receipt", "system-answer.v1/receipt/spend"];
 
 /// What is stored: in these schemas every member is described.
 const STORED: [&str; 7] =

@@ -1,0 +1,303 @@
+//! `proofmark evaluate`: a system is asked every question of a set, and its answers become a round.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use proofmark::evaluate::{
+    Budget, EvaluateError, Journal, JournalHeader, Kept, Outcome, Plan, Run, RunRecord, Seed, Stop,
+};
+use proofmark::ledger::{Draft, Ledger, held_bytes, role};
+use proofmark::object::{ObjectId, encode};
+use proofmark::question::{Question, QuestionSet, Scheme};
+use proofmark::receipt::{Body, LineName, ScorecardBody, Text};
+
+use super::asking::{AskingOptions, Ready};
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::intake::{EvidenceArgument, Piece, RecordFile, SubjectArgument};
+use super::keys::KeyOptions;
+use super::round::{CheckedRound, RoundArguments, RoundReader};
+use super::signing::Hands;
+use super::{evaluated, interrupt, progress, rescore};
+
+/// What the command takes.
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("asked").required(true).args(["system", "openai", "answers"])))]
+#[command(after_help = "\
+A question, one line on the system's stdin:
+  {\"id\": \"5f…\", \"query\": {\"text\": \"…\", \"task\": \"\", \"fingerprint\": null, \"expected_output\": null, \"scope\": \"local\"}, \"read_only\": true}
+Its answer, one line on the system's stdout:
+  {\"id\": \"5f…\", \"reply\": \"…\" or null, \"receipt\"?: {\"status\": \"answered\", \"degraded_mode\"?, \"spend\"?}}
+An answer that does not come, or is none, is a failed answer: there are always as many answers as questions.
+docs/evaluate.md has the whole protocol, and systems to begin with.
+
+Examples:
+  proofmark evaluate --questions q.jsonl --system 'python3 bot.py' --concurrency 4
+  proofmark evaluate --questions q.jsonl --openai https://api.openai.com/v1 --model gpt-4o-mini --set temperature=0
+  proofmark evaluate --questions q.jsonl --system ./bot --repeat 5 --line flips
+  proofmark evaluate --questions q.jsonl --system ./bot --resume
+  proofmark evaluate --answers a.jsonl --scorer normalized/v1")]
+pub struct Arguments {
+    /// The question set [default with --answers: that of the round that has these answers]
+    #[arg(long, value_name = "FILE", required_unless_present = "answers")]
+    questions: Option<PathBuf>,
+    /// Ask nobody: score these recorded answers
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["concurrency", "timeout", "max_time", "retries", "max_cost", "repeat", "resume", "journal", "seed"])]
+    answers: Option<PathBuf>,
+    #[command(flatten)]
+    asking: AskingOptions,
+    /// Ask every question K times: K rounds, kept apart
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Asking")]
+    repeat: u32,
+    /// Go on with a run that was interrupted; no question is asked twice
+    #[arg(long, help_heading = "Asking")]
+    resume: bool,
+    /// With --resume, ask questions once more that were asked when the run was killed; else they count as failed
+    #[arg(long, requires = "resume", help_heading = "Asking")]
+    ask_again: bool,
+    /// Where answers are kept until they are appended [default: in `evaluate/` of the state folder]
+    #[arg(long, value_name = "FILE", help_heading = "Asking")]
+    journal: Option<PathBuf>,
+    /// What order and ids of the questions follow from, 64 hexadecimal digits [default: drawn anew]
+    #[arg(long, value_name = "HEX", help_heading = "Asking")]
+    seed: Option<Seed>,
+    /// The judge, as for `append` [default: the ledger's, substring/v2]
+    #[arg(long, value_name = "SCORER")]
+    scorer: Option<String>,
+    /// The program that judges, for command/NAME/VERSION
+    #[arg(long, value_name = "FILE")]
+    judge: Option<PathBuf>,
+    /// How the question set is identified: pm1 or mixle [default: pm1]
+    #[arg(long)]
+    scheme: Option<Scheme>,
+    /// The line that the round belongs to [default: the ledger's, main]
+    #[arg(long)]
+    line: Option<LineName>,
+    /// What was evaluated: NAME=FILE or NAME=sha256:HEX (repeatable) [default: the system as it is recorded]
+    #[arg(long, value_name = "NAME=WHAT")]
+    subject: Vec<SubjectArgument>,
+    /// More evidence: ROLE=FILE (repeatable)
+    #[arg(long, value_name = "ROLE=FILE")]
+    evidence: Vec<EvidenceArgument>,
+    /// A word for the reader
+    #[arg(long, value_name = "TEXT")]
+    note: Option<Text>,
+    /// Keep the question text out of the ledger (the questions need salts: `proofmark questions seal`)
+    #[arg(long)]
+    sealed: bool,
+    #[command(flatten)]
+    keys: KeyOptions,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let ledger = context.ledger()?;
+    let round = arguments.round();
+    if let Some(answers) = &arguments.answers {
+        return rescore::run(answers, round, &arguments.keys, context, &ledger);
+    }
+    let questions = arguments.questions.clone().unwrap_or_default();
+    let mut reader = RoundReader::new(&ledger);
+    reader.check_before_asking(&round, &questions)?;
+    let hands = Hands::ready(&arguments.keys, context, &ledger)?;
+    let ready = arguments.asking.ready()?;
+    let (journal, plan, mut kept) = arguments.open_journal(&round, &questions, &ready, context, &ledger)?;
+    let resumed = !kept.is_empty();
+    if arguments.ask_again {
+        kept.ask_lost_again();
+    }
+    let set = reader.question_set(&questions)?.0.clone();
+    let rounds = ask(&set, &plan, &ready, &journal, kept, context);
+    let rounds = match rounds {
+        Err(EvaluateError::Hopeless { reason }) => {
+            let reason = reason + &ready.last_words().map_or(String::new(), |words| format!("; it says: {words}"));
+            if !resumed {
+                journal.remove()?;
+            }
+            return Err(EvaluateError::Hopeless { reason }.into());
+        }
+        Err(error) => return Err(error.into()),
+        Ok(rounds) => rounds,
+    };
+    tell_faults(&rounds, &ready, context);
+    ready.still_the_same()?;
+    let asked = Asked { round, set, plan, ready, rounds, resumed };
+    let appended = asked.append(&mut reader, &hands, context, &ledger);
+    match appended {
+        Ok(exit) => journal.remove().map(|()| exit).map_err(Failure::from),
+        Err(failure) => {
+            context.note(&format!(
+                "the answers are kept in {}; --resume scores and appends them without asking again",
+                journal.path().display()
+            ));
+            Err(failure)
+        }
+    }
+}
+
+impl Arguments {
+    fn round(&self) -> RoundArguments {
+        RoundArguments {
+            questions: self.questions.clone(),
+            answers: Some(PathBuf::from("the answers")),
+            scorer: self.scorer.clone(),
+            judge: self.judge.clone(),
+            scheme: self.scheme,
+            line: self.line.clone(),
+            subject: self.subject.clone(),
+            evidence: self.evidence.clone(),
+            note: self.note.clone(),
+            sealed: self.sealed,
+            ..RoundArguments::default()
+        }
+    }
+
+    /// The journal of this run: what it is of is the ledger, the line, the questions, the system, and how often.
+    fn open_journal(
+        &self,
+        round: &RoundArguments,
+        questions: &Path,
+        ready: &Ready,
+        context: &Context,
+        ledger: &Ledger,
+    ) -> Result<(Journal, Plan, Kept), Failure> {
+        let file = RecordFile::read(questions)?;
+        let set = QuestionSet::parse(&file.name, file.bytes.as_slice())?;
+        let line = round.line.clone().map_or_else(|| ledger.config().defaults.line.parse(), Ok)?;
+        let what = serde_json::json!({
+            "genesis": ledger.log().genesis.to_string(),
+            "line": line.as_str(),
+            "questions": ObjectId::of(&file.bytes).to_string(),
+            "system": ready.record,
+            "rounds": self.repeat,
+        });
+        let run = ObjectId::of(&encode(&what).map_err(Failure::failed)?);
+        let path = match &self.journal {
+            Some(path) => path.clone(),
+            None => context.state_folder()?.join("evaluate").join(format!("{}.jsonl", run.short())),
+        };
+        let mut drawn = [0; 32];
+        getrandom::getrandom(&mut drawn).map_err(Failure::failed)?;
+        let seed = self.seed.unwrap_or(Seed::from_bytes(drawn));
+        let header = JournalHeader { run, rounds: self.repeat, questions: set.len() };
+        Ok(Journal::open(&path, &header, seed, self.resume)?)
+    }
+}
+
+/// Asks everything that is not kept.
+fn ask(
+    set: &QuestionSet,
+    plan: &Plan,
+    ready: &Ready,
+    journal: &Journal,
+    kept: Kept,
+    context: &Context,
+) -> Result<Vec<Vec<Outcome>>, EvaluateError> {
+    let failed = |source| EvaluateError::Journal { action: "begin", path: journal.path().to_owned(), source };
+    let flag = interrupt::flag().map_err(|failure| failed(std::io::Error::other(failure.to_string())))?;
+    let stop = Stop::new(Arc::clone(&flag), ready.max_time.map(|time| Instant::now() + time));
+    let system = ready.system();
+    let lost = system.reserve().unwrap_or_else(|| system.lost_calls());
+    let budget = Budget::new(ready.settings.max_cost, kept.spent(lost));
+    let bar = progress::bar(context, "asking", plan.total() - kept.len());
+    let run = Run {
+        questions: set,
+        plan,
+        system,
+        concurrency: ready.settings.concurrency,
+        budget: &budget,
+        journal,
+        stop: &stop,
+    };
+    let rounds = run.ask_all(kept, &mut || bar.inc(1));
+    bar.finish_and_clear();
+    rounds
+}
+
+/// Tells people that answers failed, and of the first one why.
+fn tell_faults(rounds: &[Vec<Outcome>], ready: &Ready, context: &Context) {
+    let failed: Vec<_> = rounds.iter().flatten().filter(|outcome| outcome.fault().is_some()).collect();
+    let Some(first) = failed.first() else { return };
+    let total: usize = rounds.iter().map(Vec::len).sum();
+    let detail = first.detail().unwrap_or_default();
+    context.note(&format!("{} of {total} answers failed; the first: {}: {detail}", failed.len(), first.word()));
+    if let Some(words) = ready.last_words() {
+        context.note(&format!("the system's stderr ends with: {words}"));
+    }
+}
+
+/// Everything that was asked, on its way into the ledger.
+struct Asked {
+    round: RoundArguments,
+    set: QuestionSet,
+    plan: Plan,
+    ready: Ready,
+    rounds: Vec<Vec<Outcome>>,
+    resumed: bool,
+}
+
+impl Asked {
+    fn append(
+        mut self,
+        reader: &mut RoundReader<'_>,
+        hands: &Hands,
+        context: &Context,
+        ledger: &Ledger,
+    ) -> Result<Exit, Failure> {
+        self.round.default_subject = Some(self.ready.subject()?);
+        let rounds = std::mem::take(&mut self.rounds);
+        let mut checked = Vec::new();
+        let mut runs = Vec::new();
+        for (number, outcomes) in (0..).zip(rounds) {
+            let record =
+                RunRecord::new(&self.ready.record, &self.ready.settings, &self.plan, number, self.resumed, &outcomes);
+            runs.push(record.outcomes().clone());
+            let bytes = record.encode().map_err(Failure::failed)?;
+            let name = PathBuf::from(format!("the answers of round {}", number + 1));
+            reader.give_answers(&name, answers(&self.set, &outcomes)?);
+            self.round.answers = Some(name);
+            let mut one = reader.check(&self.round, Path::new(""))?;
+            one.add(Piece::new(role::RUN, bytes, "application/json", true));
+            checked.push(one);
+        }
+        if self.resumed && is_appended(&checked, &self.plan, ledger)? {
+            return Err(Failure::refused("this run is appended already")
+                .hint("it was killed between that and removing its journal, which you may remove"));
+        }
+        let flips = evaluated::flips(&self.set, &checked);
+        let bodies: Vec<ScorecardBody> = checked.iter().map(|one| one.body().clone()).collect();
+        let drafts: Vec<Draft> = checked.into_iter().map(|one| one.store(context, ledger)).collect::<Result<_, _>>()?;
+        let appended = hands.append(context, ledger, drafts.into_iter().map(Ok))?;
+        evaluated::report(context, ledger, &appended, &bodies, runs, flips)
+    }
+}
+
+/// The answer records in the order of the questions, by id where every question has one.
+fn answers(set: &QuestionSet, outcomes: &[Outcome]) -> Result<Vec<u8>, Failure> {
+    let by_id = set.iter().all(|question| question.id().is_some());
+    let mut bytes = Vec::new();
+    for (question, outcome) in set.iter().zip(outcomes) {
+        let id = Some(question).filter(|_| by_id).and_then(Question::id);
+        serde_json::to_writer(&mut bytes, &outcome.record(id))?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+/// Whether the ledger has these answers from a run with this seed.
+fn is_appended(checked: &[CheckedRound], plan: &Plan, ledger: &Ledger) -> Result<bool, Failure> {
+    let Some(wanted) = checked.first().and_then(CheckedRound::answers) else { return Ok(false) };
+    let mut found = false;
+    let snapshot = ledger.snapshot()?;
+    snapshot.for_each(|_, receipt| {
+        let predicate = &receipt.statement().predicate;
+        let same = matches!(predicate.body, Body::Scorecard(_))
+            && predicate.evidence_of(role::ANSWERS).any(|evidence| evidence.blake3 == wanted);
+        if same && let Some(bytes) = held_bytes(ledger.store(), predicate, role::RUN)? {
+            found |= RunRecord::has_seed(&bytes, plan.seed());
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}

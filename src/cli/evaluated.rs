@@ -1,0 +1,99 @@
+//! What is said of rounds that were evaluated: the cards, what came of the questions, and what flipped between rounds.
+
+use std::collections::BTreeMap;
+
+use proofmark::ledger::{Appended, Ledger};
+use proofmark::question::QuestionSet;
+use proofmark::receipt::ScorecardBody;
+use serde::Serialize;
+
+use super::append::{self, AppendedRound};
+use super::context::Context;
+use super::failure::{Exit, Failure, one_line};
+use super::round::CheckedRound;
+
+/// What came of the questions of one round, counted.
+type Outcomes = BTreeMap<&'static str, u64>;
+
+/// Names listed for people; `--json` has all of them.
+const NAMED: usize = 40;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EvaluateDocument<'a> {
+    schema: &'static str,
+    size: u64,
+    receipts: Vec<AppendedRound<'a>>,
+    outcomes: Vec<Outcomes>,
+    flips: Option<Flips>,
+}
+
+/// Questions that were not judged the same in every round.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Flips {
+    rounds: usize,
+    n: usize,
+    flipped: usize,
+    flip_rate: f64,
+    questions: Vec<String>,
+}
+
+/// What flipped between rounds; `None` where there is one round only.
+pub fn flips(set: &QuestionSet, rounds: &[CheckedRound]) -> Option<Flips> {
+    let [first, rest @ ..] = rounds else { return None };
+    if rest.is_empty() {
+        return None;
+    }
+    let name = |at: usize| {
+        let id = set.questions().get(at).and_then(|question| question.id());
+        id.map_or_else(|| format!("#{}", at + 1), str::to_owned)
+    };
+    let n = first.correct().len();
+    let flipped = (0..n).filter(|at| rest.iter().any(|round| round.correct().get(*at) != first.correct().get(*at)));
+    let questions: Vec<String> = flipped.map(name).collect();
+    #[allow(clippy::cast_precision_loss)] // at most two million
+    let flip_rate = questions.len() as f64 / n.max(1) as f64;
+    Some(Flips { rounds: rounds.len(), n, flipped: questions.len(), flip_rate, questions })
+}
+
+/// Reports what was appended.
+pub fn report(
+    context: &Context,
+    ledger: &Ledger,
+    appended: &[Appended],
+    bodies: &[ScorecardBody],
+    outcomes: Vec<Outcomes>,
+    flips: Option<Flips>,
+) -> Result<Exit, Failure> {
+    let receipts = append::described(context, ledger, appended, bodies);
+    let size = appended.last().map_or(0, |last| last.index + 1);
+    let document = EvaluateDocument { schema: "evaluate.v1", size, receipts, outcomes, flips };
+    context.answer(&document, || text(&document))?;
+    Ok(Exit::Yes)
+}
+
+fn text(document: &EvaluateDocument<'_>) -> String {
+    let mut text = append::text(&document.receipts);
+    let mut total = Outcomes::new();
+    for (word, count) in document.outcomes.iter().flatten() {
+        *total.entry(word).or_default() += count;
+    }
+    if !total.is_empty() {
+        let counts: Vec<_> = total.iter().map(|(word, count)| format!("{word} {count}")).collect();
+        text.push_str(&format!("asked: {}\n", counts.join(", ")));
+    }
+    if let Some(flips) = &document.flips {
+        let Flips { rounds, n, flipped, flip_rate, questions } = flips;
+        text.push_str(&format!("flips: {flipped} of {n} questions in {rounds} rounds, {flip_rate:.4}"));
+        let mut names: Vec<_> = questions.iter().take(NAMED).map(|name| one_line(name)).collect();
+        if questions.len() > NAMED {
+            names.push(format!("and {} more", questions.len() - NAMED));
+        }
+        if !names.is_empty() {
+            text.push_str(&format!(": {}", names.join(" ")));
+        }
+        text.push('\n');
+    }
+    text
+}

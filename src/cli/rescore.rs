@@ -1,0 +1,82 @@
+//! Recorded answers under another scorer: nobody is asked.
+
+use std::path::{Path, PathBuf};
+
+use proofmark::ledger::{Ledger, LedgerError, held_bytes, role};
+use proofmark::object::ObjectId;
+use proofmark::receipt::{Body, Evidence, Receipt, Subject};
+
+use super::context::Context;
+use super::evaluated;
+use super::failure::{Exit, Failure};
+use super::intake::RecordFile;
+use super::keys::KeyOptions;
+use super::round::{RoundArguments, RoundReader};
+use super::signing::Hands;
+
+/// Scores the answers of a file and appends the round. Where no questions are named, they are those of the newest round
+/// that has the same answers, whose subject and record of the run the new round has, too.
+pub fn run(
+    answers: &Path,
+    mut round: RoundArguments,
+    keys: &KeyOptions,
+    context: &Context,
+    ledger: &Ledger,
+) -> Result<Exit, Failure> {
+    let mut reader = RoundReader::new(ledger);
+    let file = RecordFile::read(answers)?;
+    let mut source = None;
+    if round.questions.is_none() {
+        let (index, receipt) = newest_with(ledger, ObjectId::of(&file.bytes))?.ok_or_else(|| {
+            Failure::refused(format!("no round of this ledger has the answers of {}", file.name))
+                .hint("name their questions: --questions FILE")
+        })?;
+        let held = held_bytes(ledger.store(), &receipt.statement().predicate, role::QUESTIONS);
+        let bytes = held.map_err(LedgerError::from)?.ok_or_else(|| {
+            Failure::refused(format!("the questions of receipt {index} are not held"))
+                .hint("name them: --questions FILE")
+        })?;
+        let name = PathBuf::from(format!("the questions of receipt {index}"));
+        reader.give_questions(&name, bytes)?;
+        round.questions = Some(name);
+        source = Some(receipt);
+    }
+    let name = PathBuf::from(&file.name);
+    reader.give_answers(&name, file.bytes);
+    round.answers = Some(name);
+    let mut checked = reader.check(&round, Path::new(""))?;
+    if let Some(receipt) = &source {
+        let (subject, run) = origin(receipt);
+        if round.subject.is_empty() {
+            checked.of_subjects(subject);
+        }
+        run.into_iter().for_each(|run| checked.carry(run));
+    }
+    let hands = Hands::ready(keys, context, ledger)?;
+    let body = checked.body().clone();
+    let draft = checked.store(context, ledger)?;
+    let appended = hands.append(context, ledger, [Ok(draft)])?;
+    evaluated::report(context, ledger, &appended, &[body], Vec::new(), None)
+}
+
+/// What was evaluated in a round, and how it was run: the same for the same answers under any scorer.
+pub fn origin(receipt: &Receipt) -> (Vec<Subject>, Vec<Evidence>) {
+    let statement = receipt.statement();
+    (statement.subject.clone(), statement.predicate.evidence_of(role::RUN).cloned().collect())
+}
+
+/// The newest round that has these answers, its receipt checked.
+fn newest_with(ledger: &Ledger, answers: ObjectId) -> Result<Option<(u64, Receipt)>, Failure> {
+    let snapshot = ledger.snapshot()?;
+    let mut newest = None;
+    snapshot.for_each(|index, receipt| {
+        let predicate = &receipt.statement().predicate;
+        let has = predicate.evidence_of(role::ANSWERS).any(|evidence| evidence.held && evidence.blake3 == answers);
+        if has && matches!(predicate.body, Body::Scorecard(_)) {
+            newest = Some(index);
+        }
+        Ok(())
+    })?;
+    let Some(index) = newest else { return Ok(None) };
+    Ok(Some((index, ledger.checked_receipt(&snapshot, index)?)))
+}
