@@ -97,25 +97,27 @@ fn judge_anew(arguments: &Arguments, ledger: &Ledger, base: &NumberedRound) -> R
     let predicate = &base.receipt().statement().predicate;
     let held = |role| held_bytes(ledger.store(), predicate, role).map_err(LedgerError::from);
     let mut reader = RoundReader::new(ledger);
-    let questions = match (&arguments.questions, held(role::QUESTIONS)?) {
-        (Some(path), _) => path.clone(),
-        (None, Some(bytes)) => {
+    let (id, scheme) = (base.body().card.question_set_id(), scheme_of(base.body().card.question_set_id()));
+    if let Some(path) = &arguments.questions {
+        let found = reader.question_set(path)?.0.id(scheme, &base.body().scorer)?;
+        if found.as_str() != id {
+            return Err(Failure::refused(format!("{} are not the questions of {}", path.display(), base.name()))
+                .hint(format!("they are {found}, and the round was measured on {id}")));
+        }
+    }
+    // The same bytes where they are held, so that both rounds name the same object.
+    let questions = match (held(role::QUESTIONS)?, &arguments.questions) {
+        (Some(bytes), _) => {
             let name = PathBuf::from(format!("the questions of {}", base.name()));
             reader.give_questions(&name, bytes)?;
             name
         }
+        (None, Some(path)) => path.clone(),
         (None, None) => {
             return Err(Failure::refused(format!("the ledger does not hold the questions of {}", base.name()))
                 .hint("name them: --questions FILE"));
         }
     };
-    let id = base.body().card.question_set_id();
-    let scheme = scheme_of(id);
-    let found = reader.question_set(&questions)?.0.id(scheme, &base.body().scorer)?;
-    if found.as_str() != id {
-        return Err(Failure::refused(format!("{} are not the questions of {}", questions.display(), base.name()))
-            .hint(format!("they are {found}, and the round was measured on {id}")));
-    }
     let Some(bytes) = held(role::ANSWERS)? else { return Ok(None) };
     let answers = PathBuf::from(format!("the answers of {}", base.name()));
     reader.give_answers(&answers, bytes);

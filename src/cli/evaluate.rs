@@ -7,15 +7,15 @@ use std::time::Instant;
 use proofmark::evaluate::{
     Budget, EvaluateError, Journal, JournalHeader, Kept, Outcome, Plan, Run, RunRecord, Seed, Stop,
 };
-use proofmark::ledger::{Draft, Ledger, held_bytes, role};
-use proofmark::object::{ObjectId, encode};
+use proofmark::ledger::{Ledger, held_bytes, role};
+use proofmark::object::{MAX_RECORDS, ObjectId, encode};
 use proofmark::question::{Question, QuestionSet, Scheme};
-use proofmark::receipt::{Body, LineName, ScorecardBody, Text};
+use proofmark::receipt::{Body, LineName, Text};
 
 use super::asking::{AskingOptions, Ready};
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::intake::{EvidenceArgument, Piece, RecordFile, SubjectArgument};
+use super::intake::{EvidenceArgument, Piece, SubjectArgument};
 use super::keys::KeyOptions;
 use super::round::{CheckedRound, RoundArguments, RoundReader};
 use super::signing::Hands;
@@ -102,14 +102,13 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     reader.check_before_asking(&round, &questions)?;
     let hands = Hands::ready(&arguments.keys, context, &ledger)?;
     let ready = arguments.asking.ready()?;
-    let (journal, plan, mut kept) = arguments.open_journal(&round, &questions, &ready, context, &ledger)?;
+    let (set, piece) = reader.question_set(&questions)?;
+    let (journal, plan, mut kept) = arguments.open_journal(set, &piece.bytes, &ready, context, &ledger)?;
     let resumed = !kept.is_empty();
     if arguments.ask_again {
         kept.ask_lost_again();
     }
-    let set = reader.question_set(&questions)?.0.clone();
-    let rounds = ask(&set, &plan, &ready, &journal, kept, context);
-    let rounds = match rounds {
+    let rounds = match ask(set, &plan, &ready, &journal, kept, context) {
         Err(EvaluateError::Hopeless { reason }) => {
             let reason = reason + &ready.last_words().map_or(String::new(), |words| format!("; it says: {words}"));
             if !resumed {
@@ -122,9 +121,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     };
     tell_faults(&rounds, &ready, context);
     ready.still_the_same()?;
-    let asked = Asked { round, set, plan, ready, rounds, resumed };
-    let appended = asked.append(&mut reader, &hands, context, &ledger);
-    match appended {
+    let asked = Asked { round, questions, plan, ready, resumed };
+    match asked.append(rounds, &mut reader, &hands, context, &ledger) {
         Ok(exit) => journal.remove().map(|()| exit).map_err(Failure::from),
         Err(failure) => {
             context.note(&format!(
@@ -156,19 +154,24 @@ impl Arguments {
     /// The journal of this run: what it is of is the ledger, the line, the questions, the system, and how often.
     fn open_journal(
         &self,
-        round: &RoundArguments,
-        questions: &Path,
+        set: &QuestionSet,
+        bytes: &[u8],
         ready: &Ready,
         context: &Context,
         ledger: &Ledger,
     ) -> Result<(Journal, Plan, Kept), Failure> {
-        let file = RecordFile::read(questions)?;
-        let set = QuestionSet::parse(&file.name, file.bytes.as_slice())?;
-        let line = round.line.clone().map_or_else(|| ledger.config().defaults.line.parse(), Ok)?;
+        let total = u64::from(self.repeat) * set.len() as u64;
+        if total > MAX_RECORDS as u64 {
+            return Err(Failure::refused(format!(
+                "{total} answers are more than the {MAX_RECORDS} that a run may have"
+            ))
+            .hint("ask fewer questions, or less often"));
+        }
+        let line = self.line.clone().map_or_else(|| ledger.config().defaults.line.parse(), Ok)?;
         let what = serde_json::json!({
             "genesis": ledger.log().genesis.to_string(),
             "line": line.as_str(),
-            "questions": ObjectId::of(&file.bytes).to_string(),
+            "questions": ObjectId::of(bytes).to_string(),
             "system": ready.record,
             "rounds": self.repeat,
         });
@@ -227,49 +230,60 @@ fn tell_faults(rounds: &[Vec<Outcome>], ready: &Ready, context: &Context) {
     }
 }
 
-/// Everything that was asked, on its way into the ledger.
+/// What was asked, on its way into the ledger.
 struct Asked {
     round: RoundArguments,
-    set: QuestionSet,
+    questions: PathBuf,
     plan: Plan,
     ready: Ready,
-    rounds: Vec<Vec<Outcome>>,
     resumed: bool,
 }
 
 impl Asked {
+    /// Scores every round and appends all of them in one commit.
     fn append(
         mut self,
+        rounds: Vec<Vec<Outcome>>,
         reader: &mut RoundReader<'_>,
         hands: &Hands,
         context: &Context,
         ledger: &Ledger,
     ) -> Result<Exit, Failure> {
         self.round.default_subject = Some(self.ready.subject()?);
-        let rounds = std::mem::take(&mut self.rounds);
-        let mut checked = Vec::new();
-        let mut runs = Vec::new();
+        let (mut drafts, mut bodies, mut counts, mut correct) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (number, outcomes) in (0..).zip(rounds) {
-            let record =
-                RunRecord::new(&self.ready.record, &self.ready.settings, &self.plan, number, self.resumed, &outcomes);
-            runs.push(record.outcomes().clone());
-            let bytes = record.encode().map_err(Failure::failed)?;
-            let name = PathBuf::from(format!("the answers of round {}", number + 1));
-            reader.give_answers(&name, answers(&self.set, &outcomes)?);
-            self.round.answers = Some(name);
-            let mut one = reader.check(&self.round, Path::new(""))?;
-            one.add(Piece::new(role::RUN, bytes, "application/json", true));
-            checked.push(one);
+            let (one, counted) = self.score(number, outcomes, reader)?;
+            if number == 0 && self.resumed && is_appended(&one, &self.plan, ledger)? {
+                return Err(Failure::refused("this run is appended already")
+                    .hint("it was killed between that and removing its journal, which you may remove"));
+            }
+            counts.push(counted);
+            bodies.push(one.body().clone());
+            correct.push(one.correct().to_vec());
+            drafts.push(one.store(context, ledger)?);
         }
-        if self.resumed && is_appended(&checked, &self.plan, ledger)? {
-            return Err(Failure::refused("this run is appended already")
-                .hint("it was killed between that and removing its journal, which you may remove"));
-        }
-        let flips = evaluated::flips(&self.set, &checked);
-        let bodies: Vec<ScorecardBody> = checked.iter().map(|one| one.body().clone()).collect();
-        let drafts: Vec<Draft> = checked.into_iter().map(|one| one.store(context, ledger)).collect::<Result<_, _>>()?;
+        let flips = evaluated::flips(&reader.question_set(&self.questions)?.0, &correct);
         let appended = hands.append(context, ledger, drafts.into_iter().map(Ok))?;
-        evaluated::report(context, ledger, &appended, &bodies, runs, flips)
+        evaluated::report(context, ledger, &appended, &bodies, counts, flips)
+    }
+
+    fn score(
+        &mut self,
+        number: u32,
+        outcomes: Vec<Outcome>,
+        reader: &mut RoundReader<'_>,
+    ) -> Result<(CheckedRound, evaluated::Outcomes), Failure> {
+        let Ready { record, settings, .. } = &self.ready;
+        let record = RunRecord::new(record, settings, &self.plan, number, self.resumed, &outcomes);
+        let bytes = record.encode().map_err(Failure::failed)?;
+        let counted = record.outcomes().clone();
+        let name = PathBuf::from(format!("the answers of round {}", number + 1));
+        let records = answers(&reader.question_set(&self.questions)?.0, &outcomes)?;
+        reader.give_answers(&name, records);
+        self.round.answers = Some(name);
+        let mut one = reader.check(&self.round, Path::new(""))?;
+        one.add(Piece::new(role::RUN, bytes, "application/json", true));
+        Ok((one, counted))
     }
 }
 
@@ -286,8 +300,8 @@ fn answers(set: &QuestionSet, outcomes: &[Outcome]) -> Result<Vec<u8>, Failure> 
 }
 
 /// Whether the ledger has these answers from a run with this seed.
-fn is_appended(checked: &[CheckedRound], plan: &Plan, ledger: &Ledger) -> Result<bool, Failure> {
-    let Some(wanted) = checked.first().and_then(CheckedRound::answers) else { return Ok(false) };
+fn is_appended(round: &CheckedRound, plan: &Plan, ledger: &Ledger) -> Result<bool, Failure> {
+    let Some(wanted) = round.answers() else { return Ok(false) };
     let mut found = false;
     let snapshot = ledger.snapshot()?;
     snapshot.for_each(|_, receipt| {

@@ -10,10 +10,9 @@ use serde::Serialize;
 use super::append::{self, AppendedRound};
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
-use super::round::CheckedRound;
 
 /// What came of the questions of one round, counted.
-type Outcomes = BTreeMap<&'static str, u64>;
+pub type Outcomes = BTreeMap<&'static str, u64>;
 
 /// Names listed for people; `--json` has all of them.
 const NAMED: usize = 40;
@@ -39,8 +38,8 @@ pub struct Flips {
     questions: Vec<String>,
 }
 
-/// What flipped between rounds; `None` where there is one round only.
-pub fn flips(set: &QuestionSet, rounds: &[CheckedRound]) -> Option<Flips> {
+/// What flipped between rounds, each of which says what was judged right; `None` where there is one round only.
+pub fn flips(set: &QuestionSet, rounds: &[Vec<bool>]) -> Option<Flips> {
     let [first, rest @ ..] = rounds else { return None };
     if rest.is_empty() {
         return None;
@@ -49,8 +48,8 @@ pub fn flips(set: &QuestionSet, rounds: &[CheckedRound]) -> Option<Flips> {
         let id = set.questions().get(at).and_then(|question| question.id());
         id.map_or_else(|| format!("#{}", at + 1), str::to_owned)
     };
-    let n = first.correct().len();
-    let flipped = (0..n).filter(|at| rest.iter().any(|round| round.correct().get(*at) != first.correct().get(*at)));
+    let n = first.len();
+    let flipped = (0..n).filter(|at| rest.iter().any(|round| round.get(*at) != first.get(*at)));
     let questions: Vec<String> = flipped.map(name).collect();
     #[allow(clippy::cast_precision_loss)] // at most two million
     let flip_rate = questions.len() as f64 / n.max(1) as f64;

@@ -171,8 +171,11 @@ enum Sent {
         detail: String,
         charged: bool,
     },
-    /// A refusal that every question would meet.
-    Hopeless(String),
+    /// A refusal that every question would meet, and what the endpoint says about it.
+    Hopeless {
+        detail: String,
+        said: String,
+    },
     Abandoned,
 }
 
@@ -197,14 +200,14 @@ impl Seat for Line<'_> {
             let charged = match &sent {
                 Sent::Answered(_) | Sent::Abandoned => true,
                 Sent::Again { charged, .. } | Sent::Final { charged, .. } => *charged,
-                Sent::Hopeless(_) => false,
+                Sent::Hopeless { .. } => false,
             };
             let cost = if charged { 1.0 } else { 0.0 };
             asked.budget.settle(1.0, cost);
             calls += cost;
             match sent {
                 Sent::Answered(body) => return Step::Done(self.read(&body, calls)),
-                Sent::Hopeless(detail) => return Step::Hopeless(Fault::Http, detail),
+                Sent::Hopeless { detail, said } => return Step::Hopeless { fault: Fault::Http, detail, said },
                 Sent::Abandoned => return Step::Abandoned,
                 Sent::Final { fault, detail, .. } => return Step::Done(Outcome::failed(fault, detail, calls)),
                 Sent::Again { fault, detail, wait, .. } => {
@@ -234,8 +237,10 @@ fn unasked(calls: f64) -> Step {
     if calls > 0.0 { Step::Abandoned } else { Step::Unasked }
 }
 
+/// The run's time is up while waiting: what was refused so far was not asked.
 fn late(calls: f64) -> Step {
-    Step::Done(Outcome::failed(Fault::Timeout, "the run's time was up while waiting to ask again", calls))
+    let fault = if calls > 0.0 { Fault::Timeout } else { Fault::TimeUp };
+    Step::Done(Outcome::failed(fault, "the run's time was up while waiting to ask again", calls))
 }
 
 impl Line<'_> {
@@ -245,7 +250,10 @@ impl Line<'_> {
             Some(caller) => caller,
             empty => match Caller::start(system) {
                 Ok(caller) => empty.insert(caller),
-                Err(error) => return Sent::Hopeless(format!("a thread cannot be started: {error}")),
+                Err(error) => {
+                    let detail = format!("a thread cannot be started: {error}");
+                    return Sent::Hopeless { detail, said: String::new() };
+                }
             },
         };
         let _ = caller.requests.send(body.to_vec());
@@ -363,7 +371,7 @@ fn judged(response: Response, secrets: &Secrets) -> Sent {
             Sent::Final { fault: Fault::Http, detail, charged: false }
         }
         wait if is_passing(status) => Sent::Again { fault: Fault::Http, detail, wait, charged: false },
-        _ if matches!(status, 401 | 403 | 404) => Sent::Hopeless(format!("{detail}{}", said(&body, secrets))),
+        _ if matches!(status, 401 | 403 | 404) => Sent::Hopeless { detail, said: said(&body, secrets) },
         _ => Sent::Final { fault: Fault::Http, detail, charged: false },
     }
 }
@@ -404,7 +412,8 @@ fn failed(error: &ureq::Error, timeout: Duration) -> Sent {
         }
         ureq::Error::ConnectionFailed => again("the endpoint cannot be connected to", false),
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
-            Sent::Hopeless("no secure connection to the endpoint comes about".to_owned())
+            let detail = "no secure connection to the endpoint comes about".to_owned();
+            Sent::Hopeless { detail, said: String::new() }
         }
         ureq::Error::BodyExceedsLimit(_) => {
             let detail = format!("the response is larger than {MAX_BODY} bytes");

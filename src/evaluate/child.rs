@@ -94,7 +94,10 @@ impl Seat for Desk<'_> {
         if self.running.is_none() {
             match Running::start(&self.system.launch, &self.system.stderr) {
                 Ok(running) => self.running = Some(running),
-                Err(error) => return Step::Hopeless(Fault::Crash, format!("it does not start: {error}")),
+                Err(error) => {
+                    let detail = format!("it does not start: {error}");
+                    return Step::Hopeless { fault: Fault::Crash, detail, said: String::new() };
+                }
             }
         }
         let Some(running) = &self.running else { return Step::Abandoned };

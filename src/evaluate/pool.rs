@@ -17,11 +17,11 @@ use crate::question::{Question, QuestionSet};
 /// The most workers that ask at once.
 pub const MAX_CONCURRENCY: usize = 256;
 
-/// Answers of one round take at most so many bytes: with failed ones for the rest they must still be readable as evidence.
-const MAX_ROUND_BYTES: u64 = MAX_RECORD_BYTES / 2;
+/// The answers of a run take at most so many bytes: with failed ones for the rest they must still be readable as evidence.
+const MAX_RUN_BYTES: u64 = MAX_RECORD_BYTES / 2;
 
 /// The same in JSON values.
-const MAX_ROUND_VALUES: u64 = MAX_VALUES as u64 / 2;
+const MAX_RUN_VALUES: u64 = MAX_VALUES as u64 / 2;
 
 /// A system that can be asked by several workers at once.
 pub trait System: Sync {
@@ -75,7 +75,14 @@ pub enum Step {
     /// Stopped before the question was asked.
     Unasked,
     /// A failure that every question would meet. It ends a run that has no answer yet, and is a failed answer in any other.
-    Hopeless(Fault, String),
+    Hopeless {
+        /// What it is.
+        fault: Fault,
+        /// Why, for receipts.
+        detail: String,
+        /// What the system says about it: shown, and never recorded.
+        said: String,
+    },
 }
 
 /// A run over a question set.
@@ -103,11 +110,29 @@ struct Round<'a> {
     todo: Vec<usize>,
     next: AtomicUsize,
     slots: Mutex<Vec<Option<Outcome>>>,
-    answered: &'a AtomicU64,
+    totals: &'a Totals,
     /// Somebody failed: no more questions.
     failed: AtomicBool,
+}
+
+/// What the answers of a run come to.
+#[derive(Default)]
+struct Totals {
+    answered: AtomicU64,
     bytes: AtomicU64,
     values: AtomicU64,
+}
+
+impl Totals {
+    /// Counts what came of a question; whether all answers together are still within what evidence may hold.
+    fn add(&self, outcome: &Outcome) -> bool {
+        let record = outcome.record(None);
+        let bytes = serde_json::to_vec(&record).map_or(0, |text| text.len() as u64);
+        let values = record.count() as u64;
+        let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let values = self.values.fetch_add(values, Ordering::Relaxed) + values;
+        bytes <= MAX_RUN_BYTES && values <= MAX_RUN_VALUES
+    }
 }
 
 impl Run<'_> {
@@ -116,13 +141,13 @@ impl Run<'_> {
     /// Questions that a killed run had asked without an answer being kept are not asked again: they are failed answers.
     /// `progress` is told of each answer.
     pub fn ask_all(&self, mut kept: Kept, progress: &mut dyn FnMut()) -> Result<Vec<Vec<Outcome>>, EvaluateError> {
-        let answered = AtomicU64::new(kept.answered());
+        let totals = Totals { answered: AtomicU64::new(kept.answered()), ..Totals::default() };
         let mut rounds = Vec::new();
         let mut complete = 0;
         for number in 0..self.plan.rounds() {
             let mut slots = vec![None; self.plan.questions()];
             for (index, slot) in slots.iter_mut().enumerate() {
-                *slot = kept.take(number, index);
+                *slot = kept.take(number, index).inspect(|outcome| _ = totals.add(outcome));
                 if slot.is_none() && kept.is_lost(number, index) {
                     let detail = "the run was killed between question and answer";
                     let lost = Outcome::failed(Fault::InFlight, detail, self.system.lost_calls());
@@ -130,7 +155,7 @@ impl Run<'_> {
                     *slot = Some(lost);
                 }
             }
-            let slots = self.round(number, slots, &answered, progress)?;
+            let slots = self.round(number, slots, &totals, progress)?;
             complete += slots.iter().flatten().count() as u64;
             let all: Option<Vec<Outcome>> = slots.into_iter().collect();
             match all {
@@ -145,7 +170,7 @@ impl Run<'_> {
         &self,
         number: u32,
         slots: Vec<Option<Outcome>>,
-        answered: &AtomicU64,
+        totals: &Totals,
         progress: &mut dyn FnMut(),
     ) -> Result<Vec<Option<Outcome>>, EvaluateError> {
         let mut todo = self.plan.order(number);
@@ -157,10 +182,8 @@ impl Run<'_> {
             todo,
             next: AtomicUsize::new(0),
             slots: Mutex::new(slots),
-            answered,
+            totals,
             failed: AtomicBool::new(false),
-            bytes: AtomicU64::new(0),
-            values: AtomicU64::new(0),
         };
         let outcomes = std::thread::scope(|scope| {
             let (told, tell) = channel();
@@ -239,10 +262,10 @@ impl Round<'_> {
             Step::Done(outcome) => Ok(Some(outcome)),
             Step::Abandoned => Ok(None),
             Step::Unasked => journal.unasked(self.number, index).map(|()| None),
-            Step::Hopeless(_, reason) if self.answered.load(Ordering::Relaxed) == 0 => {
-                Err(EvaluateError::Hopeless { reason })
+            Step::Hopeless { detail, said, .. } if self.totals.answered.load(Ordering::Relaxed) == 0 => {
+                Err(EvaluateError::Hopeless { reason: detail + &said })
             }
-            Step::Hopeless(fault, reason) => Ok(Some(Outcome::failed(fault, reason, 0.0))),
+            Step::Hopeless { fault, detail, .. } => Ok(Some(Outcome::failed(fault, detail, 0.0))),
         }
     }
 
@@ -250,23 +273,18 @@ impl Round<'_> {
         let outcome = self.fitting(outcome);
         self.run.journal.answered(self.number, index, &outcome)?;
         if outcome.fault().is_none() {
-            self.answered.fetch_add(1, Ordering::Relaxed);
+            self.totals.answered.fetch_add(1, Ordering::Relaxed);
         }
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots[index] = Some(outcome);
         Ok(())
     }
 
-    /// The answer, where all answers of the round together stay within what evidence may hold.
+    /// The answer, where there is still room for it.
     fn fitting(&self, outcome: Outcome) -> Outcome {
-        let record = outcome.record(None);
-        let bytes = serde_json::to_vec(&record).map_or(0, |text| text.len() as u64);
-        let values = record.count() as u64;
-        let fits = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_ROUND_BYTES
-            && self.values.fetch_add(values, Ordering::Relaxed) + values <= MAX_ROUND_VALUES;
-        if fits || outcome.fault().is_some() {
+        if self.totals.add(&outcome) || outcome.fault().is_some() {
             return outcome;
         }
-        Outcome::failed(Fault::Oversize, "the answers of this round are too large together", outcome.cost())
+        Outcome::failed(Fault::Oversize, "the answers of this run are too large together", outcome.cost())
     }
 }

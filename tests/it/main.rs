@@ -29,6 +29,7 @@ mod ledger;
 mod manual;
 mod property_formats;
 mod property_merkle;
+mod python;
 mod rounds;
 mod schema;
 mod statistics;

@@ -99,6 +99,11 @@ fn the_release_pipeline_of_the_gate_does_what_it_says() {
 }
 
 #[test]
+fn evaluating_a_system_does_what_it_says() {
+    execute("docs/evaluate.md", 12);
+}
+
+#[test]
 fn ellipses_match_what_they_stand_for_and_nothing_else() {
     assert!(line_matches("a…c", "abc") && line_matches("a…", "a") && line_matches("…", ""));
     assert!(!line_matches("a…c", "abd") && !line_matches("a", "ab"));

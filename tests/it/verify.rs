@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proofmark::gate::Verdict;
-use proofmark::ledger::role;
+use proofmark::ledger::{BridgeFrom, NumberedRound, role};
 use proofmark::merkle::{Checkpoint, TreeHead};
 use proofmark::object::{ObjectId, Sha256, encode};
 use proofmark::question::{Judgements, QuestionSet, Scheme};
@@ -141,6 +141,7 @@ fn every_code_is_reached_and_by_its_own_damage_only() {
     evidence(&mut reached);
     rounds(&mut reached);
     comparisons(&mut reached);
+    bridges(&mut reached);
     gates(&mut reached);
     for case in crate::trust::cases() {
         reached.expect(case.what, &case.store, &case.options, case.codes);
@@ -308,6 +309,45 @@ fn evidence(reached: &mut Reached) {
     reached.round("a false SHA-256", |_, _, evidence| evidence[1].sha256 = Sha256::of(b"x"), &[C::EvidenceSha256]);
     reached.round("a false size", |_, _, evidence| evidence[1].size += 1, &[C::EvidenceDamaged]);
     reached.round("another size", |_, _, evidence| evidence[0].size += 1, &[C::EvidenceContradiction]);
+}
+
+/// An honest bridge from the round at `index` to exact/v1: its body, evidence and document.
+fn bridged(forge: &Forge, index: usize, wrong: &[usize]) -> (ScorecardBody, Vec<Evidence>, String) {
+    let (mut body, evidence) = forge.honest(wrong);
+    body.scorer = "exact/v1".parse().unwrap();
+    body.card = card(wrong, "exact/v1", Scheme::Pm1);
+    let receipt = Receipt::parse(&forge.entries[index]).unwrap();
+    let base = NumberedRound::new(reference(forge, index), 0, receipt).unwrap();
+    let from = BridgeFrom::load(&forge.objects, &base).unwrap().unwrap();
+    let correct: Vec<bool> = (0..5).map(|at| !wrong.contains(&at)).collect();
+    let bridge = from.to(&body.scorer, &body.card, &correct).unwrap();
+    (body, evidence, String::from_utf8(bridge.encode().unwrap()).unwrap())
+}
+
+/// Bridges signed by the right key, whose document says what the answers do not.
+fn bridges(reached: &mut Reached) {
+    use Code as C;
+    type Spoil = fn(&Forge, String) -> String;
+    let cases: [(&str, Spoil, &[C]); 7] = [
+        ("an honest bridge", |_, document| document, &[]),
+        ("more agreement", |_, text| text.replace("\"bothWrong\":1", "\"bothWrong\":2"), &[C::ReportDiffers]),
+        ("another spelling", |_, text| text + "\n", &[C::ReportDiffers]),
+        ("no bridge", |_, _| "{}".to_owned(), &[C::ReportDiffers]),
+        ("from itself", |_, text| text.replace("\"index\":2", "\"index\":6"), &[C::ReportDiffers]),
+        ("from another place", |_, text| text.replace("\"index\":2", "\"index\":1"), &[C::ReportDiffers]),
+        ("from another round", |forge, _| bridged(forge, 1, &[1]).2, &[C::ReportDiffers]),
+    ];
+    for (what, spoil, expected) in cases {
+        reached.receipts(
+            what,
+            |forge| {
+                let (body, mut evidence, document) = bridged(forge, 2, &[1]);
+                evidence.push(forge.evidence(role::REPORT, spoil(forge, document)));
+                forge.add(Body::Scorecard(body), evidence);
+            },
+            expected,
+        );
+    }
 }
 
 /// Gate runs signed by the right key, saying what does not follow.

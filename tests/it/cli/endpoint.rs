@@ -15,15 +15,15 @@ const KEY: &str = "sk-canary-0123456789";
 
 /// One request as it came.
 #[derive(Debug, Clone)]
-struct Request {
+pub struct Request {
     path: String,
-    headers: String,
+    pub headers: String,
     body: Value,
     at: Instant,
 }
 
 /// What the server does with a request.
-enum Reaction {
+pub enum Reaction {
     /// A status, more headers, and a body.
     Say(u16, &'static str, String),
     /// Waits before it says so.
@@ -36,12 +36,12 @@ enum Reaction {
     Endless,
 }
 
-struct Server {
-    url: String,
+pub struct Server {
+    pub url: String,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
-fn completion(content: &Value) -> String {
+pub fn completion(content: &Value) -> String {
     json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1_796_040_000, "model": "tiny-2026",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
@@ -58,7 +58,7 @@ fn right(request: &Request) -> String {
 
 impl Server {
     /// A server that reacts to the n-th request (from 0) so.
-    fn start(react: impl Fn(usize, &Request) -> Reaction + Send + Sync + 'static) -> Self {
+    pub fn start(react: impl Fn(usize, &Request) -> Reaction + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -72,7 +72,7 @@ impl Server {
         Self { url, requests }
     }
 
-    fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 }

@@ -9,7 +9,7 @@ mod bridge;
 mod cat;
 mod compare;
 mod completion;
-mod endpoint;
+pub mod endpoint;
 mod evaluate;
 mod evaluate_faults;
 mod evaluate_resume;
