@@ -8,7 +8,7 @@ use proofmark::evaluate::{
     SystemRecord, Template,
 };
 use proofmark::object::Sha256;
-use proofmark::receipt::Subject;
+use proofmark::receipt::{ReceiptError, Subject};
 use proofmark::trust::Zeroizing;
 
 use super::failure::Failure;
@@ -78,8 +78,9 @@ pub struct Ready {
     pub settings: Settings,
     /// The run's time.
     pub max_time: Option<Duration>,
+    /// What was evaluated: the system's record, by its SHA-256.
+    pub subject: Subject,
     kind: Kind,
-    name: String,
 }
 
 enum Kind {
@@ -94,12 +95,6 @@ impl Ready {
             Kind::Process(_, system) => system,
             Kind::Chat(system) => system,
         }
-    }
-
-    /// What was evaluated: the system's record, by its SHA-256.
-    pub fn subject(&self) -> Result<Subject, Failure> {
-        let bytes = self.record.encode().map_err(Failure::failed)?;
-        Ok(Subject::new(self.name.parse()?, Sha256::of(&bytes)))
     }
 
     /// The last thing that a process wrote to stderr.
@@ -153,7 +148,12 @@ impl AskingOptions {
             }
             (None, None) => return Err(Failure::refused("there is nobody to ask")),
         };
-        Ok(Ready { record, settings, max_time, kind, name })
+        let bytes = record.encode().map_err(Failure::failed)?;
+        let name = name.parse().map_err(|error: ReceiptError| {
+            Failure::from(error).within("the model's name cannot be a receipt's subject".to_owned())
+        })?;
+        let subject = Subject::new(name, Sha256::of(&bytes));
+        Ok(Ready { record, settings, max_time, subject, kind })
     }
 
     fn chat(&self, url: &str, model: &str, timeout: Duration) -> Result<(SystemRecord, ChatSystem), Failure> {

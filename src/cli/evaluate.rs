@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use proofmark::evaluate::{
-    Budget, EvaluateError, Journal, JournalHeader, Kept, Outcome, Plan, Run, RunRecord, Seed, Stop,
+    Budget, EvaluateError, Fault, Journal, JournalHeader, Kept, Outcome, Plan, Run, RunRecord, Seed, Stop,
 };
 use proofmark::ledger::{Ledger, held_bytes, role};
 use proofmark::object::{MAX_RECORDS, ObjectId, encode};
@@ -225,6 +225,9 @@ fn tell_faults(rounds: &[Vec<Outcome>], ready: &Ready, context: &Context) {
     let total: usize = rounds.iter().map(Vec::len).sum();
     let detail = first.detail().unwrap_or_default();
     context.note(&format!("{} of {total} answers failed; the first: {}: {detail}", failed.len(), first.word()));
+    if failed.len() == total && failed.iter().all(|outcome| outcome.fault() == Some(Fault::Timeout)) {
+        context.note("no answer came at all: a system writes each answer at once, and flushes its output");
+    }
     if let Some(words) = ready.last_words() {
         context.note(&format!("the system's stderr ends with: {words}"));
     }
@@ -249,7 +252,7 @@ impl Asked {
         context: &Context,
         ledger: &Ledger,
     ) -> Result<Exit, Failure> {
-        self.round.default_subject = Some(self.ready.subject()?);
+        self.round.default_subject = Some(self.ready.subject.clone());
         let (mut drafts, mut bodies, mut counts, mut correct) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (number, outcomes) in (0..).zip(rounds) {
             let (one, counted) = self.score(number, outcomes, reader)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use proofmark::ledger::{Ledger, LedgerError, held_bytes, role};
+use proofmark::ledger::{Ledger, LedgerError, held_bytes, role, scheme_of};
 use proofmark::object::ObjectId;
 use proofmark::receipt::{Body, Evidence, Receipt, Subject};
 
@@ -39,6 +39,9 @@ pub fn run(
         let name = PathBuf::from(format!("the questions of receipt {index}"));
         reader.give_questions(&name, bytes)?;
         round.questions = Some(name);
+        if let Body::Scorecard(body) = &receipt.statement().predicate.body {
+            round.scheme = round.scheme.or(Some(scheme_of(body.card.question_set_id())));
+        }
         source = Some(receipt);
     }
     let name = PathBuf::from(&file.name);

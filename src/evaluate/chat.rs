@@ -24,7 +24,10 @@ const SHOWN: usize = 200;
 
 /// Where requests go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint(String);
+pub struct Endpoint {
+    url: String,
+    local: bool,
+}
 
 impl Endpoint {
     /// Reads the base of an API, as in `https://api.openai.com/v1`, or the whole address of its chat completions.
@@ -51,18 +54,20 @@ impl Endpoint {
         if authority.is_empty() {
             return Err(refused("names no host"));
         }
-        if plain && with_key && !is_local(authority) {
+        let local = is_local(authority);
+        if plain && with_key && !local {
             return Err(refused("is plain HTTP to another machine, which would show the key on the way"));
         }
         let url = url.trim_end_matches('/');
         let path = "/chat/completions";
-        Ok(Self(if url.ends_with(path) { url.to_owned() } else { format!("{url}{path}") }))
+        let url = if url.ends_with(path) { url.to_owned() } else { format!("{url}{path}") };
+        Ok(Self { url, local })
     }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.url)
     }
 }
 
@@ -113,6 +118,8 @@ impl ChatSystem {
             // A redirect would take question and key to where nobody sent them.
             .max_redirects(0)
             .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")));
+        // What goes to this machine must not take the way over a proxy, which would see the key.
+        let config = if self.endpoint.local { config.proxy(None) } else { config };
         config.build().new_agent()
     }
 
@@ -328,7 +335,7 @@ impl Caller {
     fn start(system: &ChatSystem) -> std::io::Result<Self> {
         let (requests, waiting) = channel::<Vec<u8>>();
         let (said, responses) = channel();
-        let (agent, url, authorization) = (system.agent(), system.endpoint.0.clone(), system.authorization.clone());
+        let (agent, url, authorization) = (system.agent(), system.endpoint.url.clone(), system.authorization.clone());
         std::thread::Builder::new().spawn(move || {
             while let Ok(body) = waiting.recv() {
                 let authorization = authorization.as_ref().map(|value| value.as_str());

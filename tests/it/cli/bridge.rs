@@ -116,6 +116,10 @@ fn recorded_answers_are_scored_anew_without_asking_anybody() {
     schema::check(&document);
     assert_eq!((code, &document["outcomes"]), (0, &Value::Array(Vec::new())));
     sandbox.ok(&["verify", "--replay"]);
+    // They are identified as they were.
+    sandbox.ok(&with(&["--scheme", "mixle"]));
+    let text = sandbox.ok(&["evaluate", "--answers", "a.jsonl", "--scorer", "exact/v1"]);
+    assert!(text.contains("\n  questions ") && !text.contains("pm1:"), "{text}");
     sandbox.write("b.jsonl", "{\"reply\":\"x\",\"receipt\":{\"status\":\"answered\"}}\n");
     for (arguments, message) in [
         (

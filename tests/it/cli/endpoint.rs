@@ -295,6 +295,48 @@ fn an_endpoint_that_refuses_everybody_ends_the_run() {
 }
 
 #[test]
+fn a_refusal_after_an_answer_is_a_failed_answer_and_what_is_said_about_it_is_not_recorded() {
+    let sandbox = sandbox(3);
+    let server = Server::start(|number, request| match number {
+        0 => Reaction::Say(200, "", right(request)),
+        _ => Reaction::Say(403, "", r#"{"error":{"message":"quota of account canary"}}"#.to_owned()),
+    });
+    let run = sandbox.run(&ask(&server, &[]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let mut found = words(&sandbox);
+    found.sort();
+    assert_eq!(found, ["answered", "http", "http"]);
+    assert!(!sandbox.ok(&["cat", "@:answers"]).contains("canary"));
+}
+
+#[test]
+fn waiting_ends_with_the_run() {
+    let sandbox = sandbox(2);
+    let server = Server::start(|_, _| Reaction::Say(429, "retry-after: 60\r\n", "{}".to_owned()));
+    let start = Instant::now();
+    sandbox.ok(&ask(&server, &["--max-time", "0.5"]));
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert_eq!(words(&sandbox), ["time-up", "time-up"]);
+}
+
+#[test]
+fn an_interrupt_does_not_wait_for_a_slow_server() {
+    let sandbox = sandbox(2);
+    let server = Server::start(|_, request| Reaction::Late(Duration::from_secs(100), right(request)));
+    let child = sandbox.command(&ask(&server, &[])).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    while server.requests().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let start = Instant::now();
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(20));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr.starts_with("error: interrupted: 0 of 2 answers are kept"), "{stderr}");
+}
+
+#[test]
 fn nobody_there_is_a_failed_answer_after_some_attempts() {
     let sandbox = sandbox(1);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -330,6 +372,20 @@ fn a_key_goes_over_plain_http_to_this_machine_only() {
         assert!(run.stderr.starts_with("error: the endpoint's URL "), "{}", run.stderr);
         assert!(!run.stderr.contains("canary"), "{}", run.stderr);
     }
+}
+
+#[test]
+fn what_goes_to_this_machine_goes_over_no_proxy() {
+    let mut sandbox = sandbox(1);
+    let server = Server::start(|_, request| Reaction::Say(200, "", right(request)));
+    let proxy = Server::start(|_, _| Reaction::Say(500, "", "{}".to_owned()));
+    let address = proxy.url.trim_end_matches("/v1").to_owned();
+    sandbox.env("OPENAI_API_KEY", KEY);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        sandbox.env(name, &address);
+    }
+    sandbox.ok(&ask(&server, &[]));
+    assert_eq!((server.requests().len(), proxy.requests().len()), (1, 0));
 }
 
 #[test]

@@ -229,6 +229,11 @@ fn nobody_is_asked_where_the_round_could_not_be_appended() {
         (vec![q[0], q[1]], "required"),
         (vec![system[0], system[1]], "--questions"),
         (vec![q[0], q[1], "--openai", "http://localhost"], "--model"),
+        (
+            vec![q[0], q[1], "--openai", "http://localhost", "--model", "a\nb"],
+            "the model's name cannot be a receipt's subject\ncaused by: a text must be",
+        ),
+        (vec![q[0], q[1], "--openai", "http://localhost", "--model", ""], "the model's name cannot"),
         (vec![q[0], q[1], "--openai", "ftp://x", "--model", "m"], "must begin with https:// or http://"),
         (
             vec![q[0], q[1], "--openai", "http://x", "--model", "m", "--key-env", "EMPTY_KEY"],

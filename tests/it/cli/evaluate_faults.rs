@@ -97,6 +97,18 @@ fn floods_are_contained() {
 }
 
 #[test]
+fn a_system_that_neither_reads_nor_answers_holds_nobody_up() {
+    let sandbox = Sandbox::new();
+    // More than a pipe holds.
+    sandbox.write("q.jsonl", format!("{{\"question\":\"{}\",\"expected\":\"x\"}}\n", "x".repeat(1 << 20)));
+    sandbox.ok(&["init", "--person", "tester"]);
+    sandbox.write("bot.sh", "exec sleep 600");
+    let run = sandbox.run(&with(&["--timeout", "0.2"]));
+    assert_eq!((run.code, words(&sandbox)), (0, vec!["timeout".to_owned()]), "{}", run.stderr);
+    assert!(run.stderr.contains("no answer came at all: a system writes each answer at once"), "{}", run.stderr);
+}
+
+#[test]
 fn what_a_system_leaves_running_ends_with_it() {
     let mut sandbox = sandbox(2);
     let pids = sandbox.path("pids").display().to_string();

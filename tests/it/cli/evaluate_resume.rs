@@ -110,6 +110,24 @@ fn an_interrupt_ends_cleanly_and_loses_nothing() {
 }
 
 #[test]
+fn a_signal_that_is_ignored_stays_ignored() {
+    let sandbox = sandbox(N);
+    slow(&sandbox);
+    let mut shell = Command::new("sh");
+    let program = sandbox.command(&ASK);
+    let script = "trap '' INT; exec \"$0\" \"$@\"";
+    shell.args(["-c", script]).arg(program.get_program()).args(program.get_args()).current_dir(sandbox.work());
+    shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let child = shell.stdout(Stdio::piped()).spawn().unwrap();
+    while seen(&sandbox).len() < 6 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && String::from_utf8(output.stdout).unwrap().contains("quality 1.0000"));
+}
+
+#[test]
 fn resuming_where_nothing_is_left_begins() {
     let sandbox = sandbox(3);
     system(&sandbox, "say x");
