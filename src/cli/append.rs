@@ -65,7 +65,7 @@ fn append_one(arguments: &Arguments, context: &Context, ledger: &Ledger) -> Resu
 }
 
 /// What a round says, in a few words.
-fn summary(body: &ScorecardBody) -> String {
+pub fn summary(body: &ScorecardBody) -> String {
     let (line, card, basis, scorer) = (&body.line, &body.card, body.basis, &body.scorer);
     format!("{line}, quality {:.4}, n {}, {basis} by {scorer}", card.quality(), card.n())
 }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use proofmark::ledger::{Bridge, BridgeFrom, History, Ledger, LedgerError, NumberedRound, held_bytes, role, scheme_of};
-use proofmark::receipt::{LineName, Text};
+use proofmark::receipt::{Kind, LineName, Text};
+use proofmark::trust::Role;
 use serde::Serialize;
 
 use super::append::{self, AppendedRound};
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::Piece;
-use super::keys::KeyOptions;
 use super::round::{CheckedRound, RoundArguments, RoundReader};
-use super::signing::Hands;
+use super::signing::{Hands, SigningOptions};
 use super::{rescore, rounds};
 
 /// What the command takes.
@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT")]
     note: Option<Text>,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: SigningOptions,
 }
 
 /// Runs the command.
@@ -62,16 +62,17 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     }
     let bridge = from.to(&checked.body().scorer, &checked.body().card, checked.correct());
     let bridge = bridge.ok_or_else(|| Failure::failed("the round has other answers than it had"))?;
-    let hands = Hands::ready(&arguments.keys, context, &ledger)?;
+    let hands = Hands::ready(&arguments.keys, context, &ledger, &[Role::Append])?;
     let (subject, run) = rescore::origin(base.receipt());
     checked.of_subjects(subject);
     run.into_iter().for_each(|run| checked.carry(run));
     let document = bridge.encode().map_err(Failure::failed)?;
     checked.add(Piece::new(role::REPORT, document, "application/json", true));
     let bodies = [checked.body().clone()];
+    let pen = hands.agree(context, &ledger, Kind::Scorecard, &append::summary(&bodies[0]))?;
     let draft = checked.store(context, &ledger)?;
-    let appended = hands.append(context, &ledger, [Ok(draft)])?;
-    let receipts = append::described(context, &ledger, &appended, &bodies);
+    let appended = pen.append(context, &ledger, [Ok(draft)])?;
+    let receipts = append::described(&appended, &bodies);
     let receipts = BridgeDocument { bridge: &bridge, appended: receipts };
     context.answer(&receipts, || text(&base, &bridge, &receipts.appended))?;
     Ok(Exit::Yes)

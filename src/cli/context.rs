@@ -96,23 +96,21 @@ impl Context {
         Ok(self.out.borrow_mut().flush()?)
     }
 
-    /// A word to the user beside the answer.
-    #[allow(clippy::print_stderr)]
+    /// A word to the user beside the answer. Where stderr takes no more there is nobody to tell, and the work goes on.
     pub fn note(&self, text: &str) {
         if !self.global.quiet {
-            eprintln!("{}", super::failure::printable(text));
+            let _ = writeln!(io::stderr(), "{}", super::failure::printable(text));
         }
     }
 
     /// Reports a failure.
-    #[allow(clippy::print_stderr)]
     pub fn report(&self, failure: &Failure) -> Exit {
         if self.json() {
             // One document, also when it is an error. What was buffered before is part of no document.
             let _ = self.print_json(&failure.document());
             let _ = self.flush();
         }
-        eprintln!("{failure}");
+        let _ = writeln!(io::stderr(), "{failure}");
         failure.exit
     }
 

@@ -10,15 +10,16 @@ use proofmark::evaluate::{
 use proofmark::ledger::{Ledger, held_bytes, role};
 use proofmark::object::{MAX_RECORDS, ObjectId, encode};
 use proofmark::question::{Question, QuestionSet, Scheme};
-use proofmark::receipt::{Body, LineName, Text};
+use proofmark::receipt::{Body, Kind, LineName, Text};
+use proofmark::trust::Role;
 
+use super::append;
 use super::asking::{AskingOptions, Ready};
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::intake::{EvidenceArgument, Piece, SubjectArgument};
-use super::keys::KeyOptions;
 use super::round::{CheckedRound, RoundArguments, RoundReader};
-use super::signing::Hands;
+use super::signing::{Hands, SigningOptions};
 use super::{evaluated, interrupt, progress, rescore};
 
 /// What the command takes.
@@ -87,7 +88,7 @@ pub struct Arguments {
     #[arg(long)]
     sealed: bool,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: SigningOptions,
 }
 
 /// Runs the command.
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let questions = arguments.questions.clone().unwrap_or_default();
     let mut reader = RoundReader::new(&ledger);
     reader.check_before_asking(&round, &questions)?;
-    let hands = Hands::ready(&arguments.keys, context, &ledger)?;
+    let hands = Hands::ready(&arguments.keys, context, &ledger, &[Role::Append])?;
     let ready = arguments.asking.ready()?;
     let (set, piece) = reader.question_set(&questions)?;
     let (journal, plan, mut kept) = arguments.open_journal(set, &piece.bytes, &ready, context, &ledger)?;
@@ -122,7 +123,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     tell_faults(&rounds, &ready, context);
     ready.still_the_same()?;
     let asked = Asked { round, questions, plan, ready, resumed };
-    match asked.append(rounds, &mut reader, &hands, context, &ledger) {
+    match asked.append(rounds, &mut reader, hands, context, &ledger) {
         Ok(exit) => journal.remove().map(|()| exit).map_err(Failure::from),
         Err(failure) => {
             context.note(&format!(
@@ -248,7 +249,7 @@ impl Asked {
         mut self,
         rounds: Vec<Vec<Outcome>>,
         reader: &mut RoundReader<'_>,
-        hands: &Hands,
+        hands: Hands,
         context: &Context,
         ledger: &Ledger,
     ) -> Result<Exit, Failure> {
@@ -266,8 +267,10 @@ impl Asked {
             drafts.push(one.store(context, ledger)?);
         }
         let flips = evaluated::flips(&reader.question_set(&self.questions)?.0, &correct);
-        let appended = hands.append(context, ledger, drafts.into_iter().map(Ok))?;
-        evaluated::report(context, ledger, &appended, &bodies, counts, flips)
+        let summaries: Vec<_> = bodies.iter().map(append::summary).collect();
+        let pen = hands.agree(context, ledger, Kind::Scorecard, &summaries.join("; "))?;
+        let appended = pen.append(context, ledger, drafts.into_iter().map(Ok))?;
+        evaluated::report(context, &appended, &bodies, counts, flips)
     }
 
     fn score(

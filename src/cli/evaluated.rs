@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark::ledger::{Appended, Ledger};
+use proofmark::ledger::Appended;
 use proofmark::question::QuestionSet;
 use proofmark::receipt::ScorecardBody;
 use serde::Serialize;
@@ -59,13 +59,12 @@ pub fn flips(set: &QuestionSet, rounds: &[Vec<bool>]) -> Option<Flips> {
 /// Reports what was appended.
 pub fn report(
     context: &Context,
-    ledger: &Ledger,
     appended: &[Appended],
     bodies: &[ScorecardBody],
     outcomes: Vec<Outcomes>,
     flips: Option<Flips>,
 ) -> Result<Exit, Failure> {
-    let receipts = append::described(context, ledger, appended, bodies);
+    let receipts = append::described(appended, bodies);
     let size = appended.last().map_or(0, |last| last.index + 1);
     let document = EvaluateDocument { schema: "evaluate.v1", size, receipts, outcomes, flips };
     context.answer(&document, || text(&document))?;

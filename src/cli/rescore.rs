@@ -4,22 +4,23 @@ use std::path::{Path, PathBuf};
 
 use proofmark::ledger::{Ledger, LedgerError, held_bytes, role, scheme_of};
 use proofmark::object::ObjectId;
-use proofmark::receipt::{Body, Evidence, Receipt, Subject};
+use proofmark::receipt::{Body, Evidence, Kind, Receipt, Subject};
+use proofmark::trust::Role;
 
+use super::append;
 use super::context::Context;
 use super::evaluated;
 use super::failure::{Exit, Failure};
 use super::intake::RecordFile;
-use super::keys::KeyOptions;
 use super::round::{RoundArguments, RoundReader};
-use super::signing::Hands;
+use super::signing::{Hands, SigningOptions};
 
 /// Scores the answers of a file and appends the round. Where no questions are named, they are those of the newest round
 /// that has the same answers, whose subject and record of the run the new round has, too.
 pub fn run(
     answers: &Path,
     mut round: RoundArguments,
-    keys: &KeyOptions,
+    keys: &SigningOptions,
     context: &Context,
     ledger: &Ledger,
 ) -> Result<Exit, Failure> {
@@ -55,11 +56,12 @@ pub fn run(
         }
         run.into_iter().for_each(|run| checked.carry(run));
     }
-    let hands = Hands::ready(keys, context, ledger)?;
+    let hands = Hands::ready(keys, context, ledger, &[Role::Append])?;
     let body = checked.body().clone();
+    let pen = hands.agree(context, ledger, Kind::Scorecard, &append::summary(&body))?;
     let draft = checked.store(context, ledger)?;
-    let appended = hands.append(context, ledger, [Ok(draft)])?;
-    evaluated::report(context, ledger, &appended, &[body], Vec::new(), None)
+    let appended = pen.append(context, ledger, [Ok(draft)])?;
+    evaluated::report(context, &appended, &[body], Vec::new(), None)
 }
 
 /// What was evaluated in a round, and how it was run: the same for the same answers under any scorer.

@@ -24,8 +24,8 @@ mod standing;
 mod violation;
 
 pub use append::{Appended, Draft, LogSigner};
-pub use chain::{Proposal, TrustChain, is_compromised, roles_for};
 pub use bridging::{Bridge, BridgeBase, BridgeFrom, BridgedSide};
+pub use chain::{Proposal, TrustChain, is_compromised, roles_for};
 pub use comparing::{ComparedRounds, NumberedRound, compare_rounds};
 pub use config::{Config, Defaults, FORMAT};
 pub use evidence::{MAX_RECORD_BYTES, RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};

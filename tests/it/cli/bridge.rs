@@ -22,7 +22,7 @@ fn a_bridge_is_a_round_of_the_same_answers_with_both_scorers_side_by_side() {
     let sandbox = asked();
     let text = sandbox.ok(&["bridge", "main", "--scorer", "exact/v1"]);
     for part in [
-        "[main#2 ",
+        "] receipt 2\n",
         "base     main#1  substring/v2\nbridged  the same answers  exact/v1\n",
         "quality                   0.6667        0.3333       -0.3333\n",
         "agreement 0.6667: 1 right by both, 1 wrong by both\nright by substring/v2 only (1): q1\n",
@@ -89,6 +89,10 @@ fn a_sealed_round_is_bridged_with_its_questions_and_stays_sealed() {
     system(&sandbox, "say \"Answer ${text#ask }.\"");
     sandbox.ok(&["questions", "seal", "q.jsonl", "-o", "sealed.jsonl"]);
     sandbox.ok(&["evaluate", "--questions", "sealed.jsonl", "--system", "sh bot.sh", "--sealed"]);
+    sandbox.write("a.jsonl", sandbox.ok(&["cat", "main:answers"]));
+    let run = sandbox.run(&["evaluate", "--answers", "a.jsonl", "--scorer", "exact/v1"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("the questions of receipt 1 are not held\nhint: name them"), "{}", run.stderr);
     let run = sandbox.run(&["bridge", "main", "--scorer", "exact/v1"]);
     assert_eq!(run.code, 2);
     assert!(
@@ -108,7 +112,7 @@ fn recorded_answers_are_scored_anew_without_asking_anybody() {
     sandbox.write("a.jsonl", sandbox.ok(&["cat", "main:answers"]));
     // Whose they are the ledger knows.
     let text = sandbox.ok(&["evaluate", "--answers", "a.jsonl", "--scorer", "exact/v1", "--line", "anew"]);
-    assert!(text.starts_with("[anew#1 ") && text.contains("quality 0.3333"), "{text}");
+    assert!(text.starts_with("[anew ") && text.contains("quality 0.3333"), "{text}");
     assert!(!text.contains("asked:"), "{text}");
     assert_eq!(sandbox.ok(&["cat", "anew:run"]), sandbox.ok(&["cat", "main:run"]));
     let (code, document) =

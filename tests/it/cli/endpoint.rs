@@ -266,7 +266,7 @@ fn whatever_else_a_server_does_is_a_failed_answer() {
             _ => Reaction::Say(200, "", right(request)),
         }
     });
-    let run = sandbox.run(&ask(&server, &["--timeout", "1", "--retries", "0", "--concurrency", "9"]));
+    let run = sandbox.run(&ask(&server, &["--timeout", "2", "--retries", "0", "--concurrency", "9"]));
     assert_eq!(run.code, 0, "{}", run.stderr);
     let expected =
         ["timeout", "oversize", "malformed", "malformed", "no-reply", "malformed", "http", "connection", "answered"];

@@ -55,7 +55,7 @@ fn answers_are_recorded_in_the_order_of_the_questions_and_scored() {
     let sandbox = sandbox(20);
     system(&sandbox, &format!("case $text in 'ask 3') say wrong;; *) {RIGHT};; esac"));
     let text = sandbox.ok(&with(&["--concurrency", "4"]));
-    assert!(text.starts_with("[main#1 "), "{text}");
+    assert!(text.starts_with("[main "), "{text}");
     assert!(text.contains("quality 0.9500  grounded 1.0000  cost 0  n 20  recomputed by substring/v2"), "{text}");
     assert!(text.ends_with("asked: answered 20\n"), "{text}");
     let answers = answers(&sandbox);
@@ -94,8 +94,8 @@ fn documents_validate_and_rounds_are_kept_apart() {
     assert_eq!(code, 0);
     schema::check(&document);
     assert_eq!(document["receipts"].as_array().unwrap().len(), 2);
-    let rounds: Vec<_> = document["receipts"].as_array().unwrap().iter().map(|one| one["round"].as_u64()).collect();
-    assert_eq!(rounds, [Some(1), Some(2)]);
+    let indexes: Vec<_> = document["receipts"].as_array().unwrap().iter().map(|one| one["index"].as_u64()).collect();
+    assert_eq!(indexes, [Some(1), Some(2)]);
     let flips = &document["flips"];
     assert_eq!(
         (&flips["flipped"], &flips["flipRate"], &flips["questions"][0]),
@@ -198,6 +198,7 @@ fn nobody_is_asked_where_the_round_could_not_be_appended() {
     sandbox.write("blank.jsonl", "{\"question\":\"a\",\"expected\":\"b\"}\n{\"question\":\"a\",\"expected\":\" \"}\n");
     sandbox
         .write("salted.jsonl", format!("{{\"question\":\"a\",\"expected\":\"b\",\"salt\":\"{}\"}}\n", "0".repeat(64)));
+    sandbox.write("many.jsonl", "{\"question\":\"a\",\"expected\":\"b\"}\n".repeat(2001));
     let before = receipts(&sandbox);
     let system = ["--system", "sh bot.sh"];
     let q = ["--questions", "q.jsonl"];
@@ -216,6 +217,11 @@ fn nobody_is_asked_where_the_round_could_not_be_appended() {
         (vec![q[0], q[1], system[0], system[1], "--max-time", "1e9"], "--max-time must be more than 0"),
         (vec![q[0], q[1], system[0], system[1], "--max-cost", "nan"], "--max-cost must be finite"),
         (vec![q[0], q[1], system[0], system[1], "--cost-each", "1"], "--max-cost"),
+        (vec![q[0], q[1], system[0], system[1], "--max-cost", "1", "--cost-each", "inf"], "--cost-each must be finite"),
+        (
+            vec!["--questions", "many.jsonl", system[0], system[1], "--repeat", "1000"],
+            "2001000 answers are more than the 2000000",
+        ),
         (vec![q[0], q[1], system[0], system[1], "--concurrency", "0"], "0 is not in 1..=256"),
         (vec![q[0], q[1], system[0], system[1], "--repeat", "0"], "0 is not in 1..=1000"),
         (vec![q[0], q[1], system[0], system[1], "--seed", "0f"], "the seed must be 64"),
