@@ -96,13 +96,13 @@ fn three_users_of_python_get_a_receipt_in_ten_lines_each() {
     }
     let (sandbox, path) = sandbox();
     let mixle = run(&sandbox, &path, "mixle", &[]);
-    assert!(mixle.contains("[main#1 ") && mixle.contains("quality 1.0000  grounded 1.0000  cost 2  n 2"), "{mixle}");
+    assert!(mixle.contains("[main ") && mixle.contains("quality 1.0000  grounded 1.0000  cost 2  n 2"), "{mixle}");
     let sklearn = run(&sandbox, &path, "sklearn", &[]);
-    assert!(sklearn.contains("[iris#1 ") && sklearn.contains("n 75  recomputed by exact/v1"), "{sklearn}");
+    assert!(sklearn.contains("[iris ") && sklearn.contains("n 75  recomputed by exact/v1"), "{sklearn}");
     let server = Server::start(|_, _| Reaction::Say(200, "", completion(&"Paris".into())));
     let variables = [("OPENAI_API_KEY", "sk-canary-0123456789"), ("OPENAI_BASE_URL", server.url.as_str())];
     let openai = run(&sandbox, &path, "openai", &variables);
-    assert!(openai.contains("[openai#1 ") && openai.contains("quality 0.5000  grounded 1.0000"), "{openai}");
+    assert!(openai.contains("[openai ") && openai.contains("quality 0.5000  grounded 1.0000"), "{openai}");
     assert!(server.requests().iter().all(|request| request.headers.contains("Bearer sk-canary-0123456789")));
     let verified = sandbox.ok(&["verify", "--replay"]);
     assert!(verified.contains("no findings"), "{verified}");
