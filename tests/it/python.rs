@@ -1,6 +1,6 @@
 //! `docs/python.md` is run: three scripts of ten lines each, and a receipt for each of them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::cli::endpoint::{Reaction, Server, completion};
@@ -9,9 +9,6 @@ use crate::interop::tools::{Tool, python, ready};
 
 const PAGE: &str = include_str!("../../docs/python.md");
 
-/// What the scripts import.
-const PACKAGES: [&str; 3] = ["mixle", "sklearn", "openai"];
-
 /// A fenced block by its language and name.
 fn block(language: &str, name: &str) -> String {
     let fence = format!("```{language} {name}\n");
@@ -19,42 +16,12 @@ fn block(language: &str, name: &str) -> String {
     after.split_once("```\n").unwrap().0.to_owned()
 }
 
-/// Python with the pinned packages where it is installed, else any.
-fn interpreter() -> PathBuf {
-    let pinned = python();
-    if pinned.is_file() { pinned } else { PathBuf::from("python3") }
-}
-
-/// Folders with what stands in for packages that are missing.
-fn stand_ins(python: &Path) -> Vec<PathBuf> {
-    let missing = PACKAGES.iter().filter(|package| {
-        let import = Command::new(python).args(["-c", &format!("import {package}")]).output().unwrap();
-        !import.status.success()
-    });
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_ins");
-    missing
-        .map(|package| {
-            let announced =
-                format!("\nSTAND-IN for {package}: the scripts of docs/python.md run without the real one\n");
-            std::io::Write::write_all(&mut std::io::stderr(), announced.as_bytes()).unwrap();
-            folder.join(package)
-        })
-        .collect()
-}
-
 /// A sandbox in which `python3` is the interpreter, and finds what it needs.
 fn sandbox() -> (Sandbox, String) {
-    let interpreter = interpreter();
-    let stand_ins = stand_ins(&interpreter);
     let sandbox = Sandbox::new();
     let bin = sandbox.home().join("bin");
     std::fs::create_dir(&bin).unwrap();
-    let paths = std::env::join_paths(&stand_ins).unwrap();
-    let script = format!(
-        "#!/bin/sh\nPYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}' exec '{}' \"$@\"\n",
-        paths.to_str().unwrap(),
-        which(&interpreter).display()
-    );
+    let script = format!("#!/bin/sh\nPYTHONDONTWRITEBYTECODE=1 exec '{}' \"$@\"\n", python().display());
     let wrapper = bin.join("python3");
     std::fs::write(&wrapper, script).unwrap();
     std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -70,14 +37,6 @@ fn sandbox() -> (Sandbox, String) {
     (sandbox, path)
 }
 
-fn which(program: &Path) -> PathBuf {
-    if program.is_absolute() {
-        return program.to_owned();
-    }
-    let found = Command::new("sh").args(["-c", "command -v python3"]).output().unwrap();
-    PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
-}
-
 /// Runs a block of the page; its output.
 fn run(sandbox: &Sandbox, path: &str, name: &str, variables: &[(&str, &str)]) -> String {
     let mut shell = Command::new("sh");
@@ -91,7 +50,7 @@ fn run(sandbox: &Sandbox, path: &str, name: &str, variables: &[(&str, &str)]) ->
 
 #[test]
 fn three_users_of_python_get_a_receipt_in_ten_lines_each() {
-    if !ready("the scripts of docs/python.md", &[Tool::Program("python3")]) {
+    if !ready("the scripts of docs/python.md", &[Tool::Python]) {
         return;
     }
     let (sandbox, path) = sandbox();
