@@ -58,14 +58,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::{BoolishValueParser, TypedValueParser};
-use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 
 use context::{Context, JsonAnswer};
 use failure::{Exit, Failure};
 
 /// A git-style ledger of evaluation receipts: signed, bound to their evidence, re-derivable offline.
 #[derive(Debug, Parser)]
-#[command(name = "proofmark", version, arg_required_else_help = true, max_term_width = 110)]
+#[command(name = "proofmark", version, max_term_width = 110)]
 #[command(after_help = "\
 Exit codes:
   0  yes: done, GO, not regressed, verified
@@ -80,11 +81,9 @@ Examples:
   proofmark evaluate --questions q.jsonl --system ./bot
   proofmark compare                                     the newest round against the one before
   proofmark verify --replay                             re-derive every number from its evidence")]
-struct Command {
+struct CommandLine {
     #[command(flatten)]
-    global: Global,
-    #[command(subcommand)]
-    command: Subcommands,
+    _global: Global,
 }
 
 /// What every command takes.
@@ -104,69 +103,89 @@ pub struct Global {
     pub quiet: bool,
 }
 
-#[derive(Debug, Subcommand)]
-enum Subcommands {
-    /// Record a round: score recorded answers, or take a card, and append a signed receipt
-    Append(Box<append::Arguments>),
-    /// Ask a system every question of a set, and record its answers as a round
-    Evaluate(Box<evaluate::Arguments>),
-    /// Judge the answers of a round by another scorer, and record both side by side
-    Bridge(bridge::Arguments),
-    /// Set or show the round that later ones of a line are compared with
-    Baseline(baseline::Arguments),
-    /// Compare two rounds; refused where their evidence does not match
-    Compare(Box<compare::Arguments>),
-    /// Judge candidates by their predictions: GO, or BLOCKED for named reasons
-    Gate(Box<gate::Arguments>),
-    /// Sign GO or NO-GO on a receipt, over everything that it rests on
-    Signoff(Box<signoff::Arguments>),
-    /// Withdraw a receipt: it stays, marked, and nothing that rests on it is released
-    Withdraw(Box<withdraw::Arguments>),
-    /// Waive a check of a receipt for a while; always shown
-    Waive(Box<waive::Arguments>),
-    /// Decide whether a gate run's candidate may be released, naming every reason against it
-    Authorize(Box<authorize::Arguments>),
-    /// Show on one screen what stands, what is missing, and what to run next
-    Status(status::Arguments),
-    /// Show and check task profiles, which the gate judges by
-    Profile(profile::Arguments),
-    /// Show abstention policies; find rules of profiles and policies that are none
-    Policy(policy::Arguments),
-    /// Hold replies against an abstention policy
-    Abstain(Box<abstain::Arguments>),
-    /// Identify, diff, show and seal question sets
-    Questions(questions::Arguments),
-    /// Check everything that the ledger claims, and report what does not hold
-    Verify(verify::Arguments),
-    /// Prove that a receipt is in the log, or that the log has only grown; check such proofs
-    Prove(prove::Arguments),
-    /// Make a ledger in this folder, and the keys that it needs
-    Init(init::Arguments),
-    /// Make, show and export keys
-    Key(key::Arguments),
-    /// Show who may do what, and propose that it be otherwise
-    Trust(Box<trust::Arguments>),
-    /// Say which key would sign, whose it is, and what it may do here
-    Whoami(whoami::Arguments),
-    /// Show the whole story in a temporary folder, ending with a tampered copy being caught
-    Demo(demo::Arguments),
-    /// List receipts, newest first
-    Log(log::Arguments),
-    /// Show everything in one receipt
-    Show(show::Arguments),
-    /// Write an object's bytes to stdout, once they are verified
-    Cat(cat::Arguments),
-    /// Delete the index and make it anew from the log
-    Reindex(reindex::Arguments),
-    /// Print a shell completion script
-    Completion(completion::Arguments),
+/// A command that has been parsed, and needs only a ledger.
+type Ready = Box<dyn FnOnce(&Context) -> Result<Exit, Failure>>;
+
+/// A command: what it is called, what it is for, what it takes, and how it is run.
+struct Entry {
+    name: &'static str,
+    about: &'static str,
+    takes: fn(clap::Command) -> clap::Command,
+    parse: fn(&mut ArgMatches) -> Result<Ready, clap::Error>,
+}
+
+/// The commands, as `--help` lists them: name, module, and what it is for.
+macro_rules! commands {
+    ($(($name:literal, $module:ident, $about:literal),)*) => {
+        const COMMANDS: &[Entry] = &[$(Entry {
+            name: $name,
+            about: $about,
+            takes: <$module::Arguments as clap::Args>::augment_args,
+            parse: |matches| {
+                let arguments = <$module::Arguments as FromArgMatches>::from_arg_matches_mut(matches)?;
+                Ok(Box::new(move |context| $module::run(&arguments, context)))
+            },
+        }),*];
+    };
+}
+
+commands! {
+    ("append", append, "Record a round: score recorded answers, or take a card, and append a signed receipt"),
+    ("evaluate", evaluate, "Ask a system every question of a set, and record its answers as a round"),
+    ("bridge", bridge, "Judge the answers of a round by another scorer, and record both side by side"),
+    ("baseline", baseline, "Set or show the round that later ones of a line are compared with"),
+    ("compare", compare, "Compare two rounds; refused where their evidence does not match"),
+    ("gate", gate, "Judge candidates by their predictions: GO, or BLOCKED for named reasons"),
+    ("signoff", signoff, "Sign GO or NO-GO on a receipt, over everything that it rests on"),
+    ("withdraw", withdraw, "Withdraw a receipt: it stays, marked, and nothing that rests on it is released"),
+    ("waive", waive, "Waive a check of a receipt for a while; always shown"),
+    ("authorize", authorize, "Decide whether a gate run's candidate may be released, naming every reason against it"),
+    ("status", status, "Show on one screen what stands, what is missing, and what to run next"),
+    ("profile", profile, "Show and check task profiles, which the gate judges by"),
+    ("policy", policy, "Show abstention policies; find rules of profiles and policies that are none"),
+    ("abstain", abstain, "Hold replies against an abstention policy"),
+    ("questions", questions, "Identify, diff, show and seal question sets"),
+    ("verify", verify, "Check everything that the ledger claims, and report what does not hold"),
+    ("prove", prove, "Prove that a receipt is in the log, or that the log has only grown; check such proofs"),
+    ("init", init, "Make a ledger in this folder, and the keys that it needs"),
+    ("key", key, "Make, show and export keys"),
+    ("trust", trust, "Show who may do what, and propose that it be otherwise"),
+    ("whoami", whoami, "Say which key would sign, whose it is, and what it may do here"),
+    ("demo", demo, "Show the whole story in a temporary folder, ending with a tampered copy being caught"),
+    ("log", log, "List receipts, newest first"),
+    ("show", show, "Show everything in one receipt"),
+    ("cat", cat, "Write an object's bytes to stdout, once they are verified"),
+    ("reindex", reindex, "Delete the index and make it anew from the log"),
+    ("completion", completion, "Print a shell completion script"),
+}
+
+/// The command line. Only the commands that are wanted can be parsed: describing all of them to the parser takes longer
+/// than most commands run.
+fn command_line(wanted: impl Fn(&str) -> bool) -> clap::Command {
+    let described = COMMANDS.iter().map(|entry| {
+        let command = clap::Command::new(entry.name);
+        let command = if wanted(entry.name) { (entry.takes)(command) } else { command };
+        command.about(entry.about).long_about(None)
+    });
+    CommandLine::command().subcommand_required(true).arg_required_else_help(true).subcommands(described)
+}
+
+fn parse(arguments: &[OsString]) -> Result<(Global, Ready), clap::Error> {
+    // The command stands among the words as it is; that others may equal a command's name costs only time.
+    let mut line = command_line(|name| arguments.iter().any(|argument| argument == name));
+    let mut matches = line.try_get_matches_from_mut(arguments)?;
+    let global = Global::from_arg_matches(&matches)?;
+    let (name, mut taken) = matches.remove_subcommand().unwrap_or_default();
+    let entry = COMMANDS.iter().find(|entry| entry.name == name);
+    let entry = entry.ok_or_else(|| line.error(ErrorKind::MissingSubcommand, "a command is missing"))?;
+    Ok((global, (entry.parse)(&mut taken).map_err(|error| error.format(&mut line))?))
 }
 
 /// Runs the command line and says how it ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<_> = arguments.into_iter().collect();
-    let command = match Command::try_parse_from(&arguments) {
-        Ok(command) => command,
+    let (global, ready) = match parse(&arguments) {
+        Ok(parsed) => parsed,
         Err(error) => {
             // Help and version are answers; everything else is wrong usage.
             let code = if error.use_stderr() { Exit::Refused } else { Exit::Yes };
@@ -177,43 +196,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return code.into();
         }
     };
-    let context = Context::new(command.global);
-    let outcome = dispatch(command.command, &context).and_then(|exit| context.flush().map(|()| exit));
+    let context = Context::new(global);
+    let outcome = ready(&context).and_then(|exit| context.flush().map(|()| exit));
     match outcome {
         Ok(exit) => exit.into(),
         Err(failure) if failure.is_broken_pipe() => Exit::Yes.into(),
         Err(failure) => context.report(&failure).into(),
-    }
-}
-
-fn dispatch(command: Subcommands, context: &Context) -> Result<Exit, Failure> {
-    match command {
-        Subcommands::Verify(arguments) => verify::run(&arguments, context),
-        Subcommands::Append(arguments) => append::run(&arguments, context),
-        Subcommands::Evaluate(arguments) => evaluate::run(&arguments, context),
-        Subcommands::Bridge(arguments) => bridge::run(&arguments, context),
-        Subcommands::Baseline(arguments) => baseline::run(&arguments, context),
-        Subcommands::Compare(arguments) => compare::run(&arguments, context),
-        Subcommands::Gate(arguments) => gate::run(&arguments, context),
-        Subcommands::Signoff(arguments) => signoff::run(&arguments, context),
-        Subcommands::Withdraw(arguments) => withdraw::run(&arguments, context),
-        Subcommands::Waive(arguments) => waive::run(&arguments, context),
-        Subcommands::Authorize(arguments) => authorize::run(&arguments, context),
-        Subcommands::Status(arguments) => status::run(&arguments, context),
-        Subcommands::Profile(arguments) => profile::run(&arguments, context),
-        Subcommands::Policy(arguments) => policy::run(&arguments, context),
-        Subcommands::Abstain(arguments) => abstain::run(&arguments, context),
-        Subcommands::Questions(arguments) => questions::run(&arguments, context),
-        Subcommands::Prove(arguments) => prove::run(&arguments, context),
-        Subcommands::Init(arguments) => init::run(&arguments, context),
-        Subcommands::Key(arguments) => key::run(&arguments, context),
-        Subcommands::Trust(arguments) => trust::run(&arguments, context),
-        Subcommands::Whoami(arguments) => whoami::run(&arguments, context),
-        Subcommands::Demo(arguments) => demo::run(&arguments, context),
-        Subcommands::Log(arguments) => log::run(&arguments, context),
-        Subcommands::Show(arguments) => show::run(&arguments, context),
-        Subcommands::Cat(arguments) => cat::run(&arguments, context),
-        Subcommands::Reindex(arguments) => reindex::run(&arguments, context),
-        Subcommands::Completion(arguments) => completion::run(&arguments, &mut Command::command(), context),
     }
 }
