@@ -6,13 +6,15 @@ use std::sync::LazyLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proofmark::calibrate::{Format, Profile, Reading, SwiftFormat};
+use proofmark::dossier::Dossier;
 use proofmark::merkle::{
     Bundle, BundleWriter, Checkpoint, ConsistencyProof, InclusionProof, MerkleError, Note, TileName, VerifierKey,
 };
 use proofmark::object::{Json, Line, LineReader, encode, encode_json, parse, parse_canonical, parse_line};
-use proofmark::question::{Answers, Judgements, Leaves, QuestionSet, Scheme};
+use proofmark::question::{Answers, Judgements, Leaves, QuestionSet, Reveal, Scheme};
 use proofmark::receipt::{PAYLOAD_TYPE, Receipt, Statement};
 use proofmark::scorecard::Scorecard;
+use proofmark::verify::{Options, verify_dossier};
 
 /// A message is at most this long, in bytes, whatever the input.
 const LONGEST_MESSAGE: usize = 64 << 10;
@@ -103,6 +105,31 @@ pub fn proof_file(bytes: &[u8]) {
     }
     match ConsistencyProof::parse(bytes) {
         Ok(proof) => assert_eq!(proof.encode(), bytes),
+        Err(error) => bounded(&error),
+    }
+}
+
+/// Dossiers: what is laid out as one is audited to the end, whatever is in it.
+pub fn dossier(bytes: &[u8]) {
+    match Dossier::parse(bytes.to_vec()) {
+        Ok(dossier) => {
+            let options = Options { replay: true, ..Options::default() };
+            let report = verify_dossier(&dossier, &options, &mut |_, _| {}).unwrap();
+            assert!(report.findings.iter().all(|finding| !finding.expected.is_empty()));
+        }
+        Err(error) => bounded(&error),
+    }
+}
+
+/// Revealed questions.
+pub fn reveal(bytes: &[u8]) {
+    match Reveal::parse(bytes) {
+        Ok(reveal) => {
+            assert_eq!(reveal.encode().unwrap(), bytes);
+            if let Err(error) = reveal.verify() {
+                bounded(&error);
+            }
+        }
         Err(error) => bounded(&error),
     }
 }

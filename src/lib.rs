@@ -33,5 +33,6 @@ pub mod ledger;
 pub mod evaluate;
 pub mod index;
 pub mod release;
+pub mod dossier;
 pub mod verify;
 pub mod authorize;

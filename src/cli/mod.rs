@@ -3,6 +3,8 @@
 //! stdout is the answer and stderr everything else; exit codes are those of `docs/cli.md`.
 
 mod agent;
+mod reveal;
+mod dossier;
 mod abstain;
 mod append;
 mod authorize;
@@ -80,7 +82,8 @@ Examples:
   proofmark append --questions q.jsonl --answers a.jsonl
   proofmark evaluate --questions q.jsonl --system ./bot
   proofmark compare                                     the newest round against the one before
-  proofmark verify --replay                             re-derive every number from its evidence")]
+  proofmark verify --replay                             re-derive every number from its evidence
+  proofmark dossier main -o main.dossier                one file for an auditor elsewhere")]
 struct CommandLine {
     #[command(flatten)]
     _global: Global,
@@ -146,6 +149,7 @@ commands! {
     ("abstain", abstain, "Hold replies against an abstention policy"),
     ("questions", questions, "Identify, diff, show and seal question sets"),
     ("verify", verify, "Check everything that the ledger claims, and report what does not hold"),
+    ("dossier", dossier, "Write one file with everything that verifying one receipt takes"),
     ("prove", prove, "Prove that a receipt is in the log, or that the log has only grown; check such proofs"),
     ("init", init, "Make a ledger in this folder, and the keys that it needs"),
     ("key", key, "Make, show and export keys"),

@@ -1,7 +1,7 @@
 //! A file that appears whole or not at all: written beside its place, made durable, and renamed.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
@@ -17,6 +17,15 @@ impl StagedFile {
     /// must be a plain file or nothing.
     pub fn write(place: &Path, bytes: &[u8]) -> Result<Self, Failure> {
         let failed = |error: std::io::Error| Failure::failed(error).hint(place.display().to_string());
+        Self::write_with(place, |out| out.write_all(bytes).map_err(failed)).map(|(staged, ())| staged)
+    }
+
+    /// The same where the bytes are made on the way; hands back what `make` does.
+    pub fn write_with<T>(
+        place: &Path,
+        make: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
+    ) -> Result<(Self, T), Failure> {
+        let failed = |error: std::io::Error| Failure::failed(error).hint(place.display().to_string());
         match std::fs::metadata(place) {
             Ok(found) if !found.is_file() => {
                 return Err(Failure::refused(format!("{} is not a plain file", place.display())));
@@ -30,9 +39,11 @@ impl StagedFile {
         beside.push(name);
         beside.push(format!(".{}.part", std::process::id()));
         let staged = Self { staged: place.with_file_name(beside), place: place.to_owned() };
-        let mut file = File::create_new(&staged.staged).map_err(failed)?;
-        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
-        Ok(staged)
+        let mut out = BufWriter::new(File::create_new(&staged.staged).map_err(failed)?);
+        let made = make(&mut out)?;
+        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        file.sync_all().map_err(failed)?;
+        Ok((staged, made))
     }
 
     /// Puts it in its place.

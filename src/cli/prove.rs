@@ -19,7 +19,7 @@ use super::outfile::StagedFile;
 use super::rounds;
 
 /// What the command takes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 With REV, a C2SP tlog-proof: that the receipt, which is in it, is in the log. With --from, a consistency proof: that the log
 has only grown since an older checkpoint (as C2SP witnesses take it). --check holds either against the log's key, which is
@@ -63,6 +63,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         }
         None => make(arguments, context),
     }
+}
+
+/// Checks a proof for which nothing else was given.
+pub fn check_alone(file: &Path, context: &Context) -> Result<Exit, Failure> {
+    let bytes = RecordFile::read_up_to(file, MAX_PROOF_BYTES as u64)?.bytes;
+    check(file, &bytes, &Arguments::default(), context)
 }
 
 /// The answer to making.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::RecordFile;
-use super::keys;
+use super::{keys, reveal};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,9 @@ Examples:
   proofmark questions id q.jsonl --scorer exact/v1
   proofmark questions id q.jsonl --scheme mixle
   proofmark questions diff before.jsonl after.jsonl
-  proofmark questions seal q.jsonl -o q.sealed.jsonl")]
+  proofmark questions seal q.jsonl -o q.sealed.jsonl
+  proofmark questions reveal q.sealed.jsonl q7 --receipt main -o q7.reveal
+  proofmark questions reveal --check q7.reveal")]
 pub struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -62,6 +64,9 @@ enum Action {
         #[arg(long, short, value_name = "FILE")]
         output: PathBuf,
     },
+    /// Show one question of a sealed set, with its salt, so that anyone can check it; or check such a file (exit 3 if it
+    /// does not hold)
+    Reveal(reveal::Arguments),
 }
 
 /// Runs the command.
@@ -71,10 +76,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         Action::Diff { base, current, scheme } => diff(base, current, *scheme, context),
         Action::Show { file } => show(file, context),
         Action::Seal { file, output } => seal(file, output, context),
+        Action::Reveal(arguments) => reveal::run(arguments, context),
     }
 }
 
-fn read(path: &Path) -> Result<QuestionSet, Failure> {
+/// Reads question records.
+pub fn read(path: &Path) -> Result<QuestionSet, Failure> {
     let file = RecordFile::read(path)?;
     Ok(QuestionSet::parse(&file.name, file.bytes.as_slice())?)
 }

@@ -1,14 +1,22 @@
-//! `proofmark verify [REV|--all]`.
+//! `proofmark verify [REV|FILE|--all]`.
 
 use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
+use proofmark::dossier::Dossier;
+use proofmark::merkle::{ConsistencyProof, InclusionProof};
 use proofmark::object::ReceiptId;
+use proofmark::question::Reveal;
 use proofmark::store::{Directory, StoreError};
-use proofmark::verify::{AxisReport, Finding, Options, Report, VerifyError, find_receipt, verify};
+use proofmark::verify::{
+    About, Axis, AxisReport, Finding, Options, Report, Status, VerifyError, find_receipt, verify, verify_dossier,
+};
 
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
-use super::{progress, rounds};
+use super::{progress, prove, reveal, rounds};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -21,10 +29,13 @@ Examples:
   proofmark verify --replay             and derive every number again from its evidence
   proofmark verify --replay --pin DIGEST
                                         and require that receipt 0 is the one you pinned
-  proofmark verify '#12' --replay       one receipt with what it rests on")]
+  proofmark verify '#12' --replay       one receipt with what it rests on
+  proofmark verify main.dossier --replay --pin DIGEST
+                                        a dossier, without its ledger; proofs and revealed questions likewise")]
 pub struct Arguments {
-    /// One receipt with what it rests on: `@`, `main~1`, `#12`, an id [default: the whole ledger]
-    #[arg(value_name = "REV", conflicts_with = "all")]
+    /// One receipt with what it rests on: `@`, `main~1`, `#12`, an id; or a file that `dossier`, `prove` or `questions
+    /// reveal` made [default: the whole ledger]
+    #[arg(value_name = "REV|FILE", conflicts_with = "all")]
     rev: Option<String>,
     /// The whole ledger
     #[arg(long)]
@@ -39,8 +50,74 @@ pub struct Arguments {
 
 /// Verifies and reports.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    match arguments.rev.as_deref().map(KeptFile::open).transpose()?.flatten() {
+        Some(file) => verify_file(file, arguments, context),
+        None => verify_ledger(arguments, context),
+    }
+}
+
+/// A file that stands by itself.
+enum KeptFile {
+    Dossier(Box<Dossier>),
+    Proof(PathBuf),
+    Reveal(PathBuf),
+}
+
+impl KeptFile {
+    /// The file that an argument names, if it names one. What begins with `#` or `@` never does; another revision that is
+    /// also a file's name is meant as the file.
+    fn open(argument: &str) -> Result<Option<Self>, Failure> {
+        let path = Path::new(argument);
+        if argument.starts_with(['#', '@']) || !path.is_file() {
+            return Ok(None);
+        }
+        let unreadable = |error: std::io::Error| Failure::failed(error).within(format!("cannot read `{argument}`"));
+        let mut file = File::open(path).map_err(unreadable)?;
+        let mut head = Vec::new();
+        file.by_ref().take(512).read_to_end(&mut head).map_err(unreadable)?;
+        if Dossier::is_begun_by(&head) {
+            let dossier = Dossier::read(file).map_err(|error| Failure::from(error).within(format!("`{argument}`")))?;
+            return Ok(Some(Self::Dossier(Box::new(dossier))));
+        }
+        if InclusionProof::is_begun_by(&head) || ConsistencyProof::is_begun_by(&head) {
+            return Ok(Some(Self::Proof(path.to_owned())));
+        }
+        if Reveal::is_begun_by(&head) {
+            return Ok(Some(Self::Reveal(path.to_owned())));
+        }
+        Err(Failure::refused(format!("`{argument}` is neither a dossier nor a proof nor a revealed question"))
+            .hint("a line of that name is verified as `LINE~0`"))
+    }
+}
+
+fn verify_file(file: KeptFile, arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let dossier = match file {
+        KeptFile::Dossier(dossier) => dossier,
+        KeptFile::Proof(path) => return prove::check_alone(&path, context),
+        KeptFile::Reveal(path) => return reveal::check(&path, None, context),
+    };
+    let bar = progress::bar(context, "verifying", 0);
+    let options = Options { only: None, replay: arguments.replay, pin: pin(arguments)? };
+    let report = verify_dossier(&dossier, &options, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    answer(&report?, context)
+}
+
+fn answer(report: &Report, context: &Context) -> Result<Exit, Failure> {
+    context.answer(report, || text(report))?;
+    Ok(if report.is_clean() { Exit::Yes } else { Exit::No })
+}
+
+fn pin(arguments: &Arguments) -> Result<Option<ReceiptId>, Failure> {
+    arguments.pin.as_deref().map(digest).transpose()
+}
+
+fn verify_ledger(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let folder = context.ledger_folder()?;
-    let pin = arguments.pin.as_deref().map(digest).transpose()?;
+    let pin = pin(arguments)?;
     let store = Directory::new(folder);
     let only = arguments.rev.as_deref().map(|rev| index_of(context, &store, rev)).transpose()?;
     let bar = progress::bar(context, "verifying", 0);
@@ -50,9 +127,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    let report = report?;
-    context.answer(&report, || text(&report))?;
-    Ok(if report.is_clean() { Exit::Yes } else { Exit::No })
+    answer(&report?, context)
 }
 
 fn digest(text: &str) -> Result<ReceiptId, Failure> {
@@ -104,9 +179,50 @@ fn write_head(text: &mut String, report: &Report) -> std::fmt::Result {
     let size = ledger.size.map(|size| format!("{size} receipts"));
     let root = ledger.root.map(|root| format!(", root {root}")).unwrap_or_default();
     writeln!(text, "size       {}{root}", shown(size))?;
+    if let Some(about) = &report.about {
+        return write_about(text, about);
+    }
     match report.only {
         Some(index) => writeln!(text, "looked at  receipt #{index} and what it rests on\n"),
         None => writeln!(text, "looked at  the whole ledger\n"),
+    }
+}
+
+/// What a dossier is about. What speaks against its subject comes before anything else is said of it.
+fn write_about(text: &mut String, about: &About) -> std::fmt::Result {
+    writeln!(text, "looked at  a dossier of receipt #{} and what it rests on", about.index)?;
+    writeln!(
+        text,
+        "about      {} {}: {}",
+        about.kind.unwrap_or("receipt"),
+        about.receipt.short(),
+        one_line(&about.says)
+    )?;
+    for one in &about.withdrawn {
+        let what = if one.index == about.index { "WITHDRAWN" } else { "it rests on what was WITHDRAWN:" };
+        writeln!(text, "           {what} #{}, by {}, in #{}", one.index, one_line(&one.who), one.by)?;
+    }
+    for (place, one) in about.decisions.iter().enumerate() {
+        let title = if place == 0 { "decided" } else { "" };
+        let expires = one.expires.map(|expires| format!(", until {expires}")).unwrap_or_default();
+        let reason = one.reason.as_deref().map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
+        let (says, who) = (one_line(&one.says), one_line(&one.who));
+        writeln!(text, "{title:<10} #{} on #{}: {says} by {who}{expires}{reason}", one.index, one.target)?;
+        for doubt in &one.doubts {
+            writeln!(text, "           does not count: {}", one_line(doubt))?;
+        }
+    }
+    write_unlisted(text, about.decision_count - about.decisions.len() as u64)?;
+    match (about.decisions.is_empty(), about.whole) {
+        (true, true) => writeln!(text, "decided    nothing, up to the checkpoint\n"),
+        (false, true) => writeln!(text, "unknown    nothing up to the checkpoint; what came after it\n"),
+        (empty, false) => {
+            let nothing = if empty { "decided    nothing that is in this file\n" } else { "" };
+            writeln!(
+                text,
+                "{nothing}unknown    what is not in this file: a withdrawal, a NO-GO, a later trust statement\n"
+            )
+        }
     }
 }
 
@@ -115,7 +231,9 @@ fn write_axes(text: &mut String, report: &Report) -> std::fmt::Result {
         let row = format!("{:<18} {:<12} {}", axis.axis.title(), axis.status.as_str(), details(axis));
         writeln!(text, "{}", row.trim_end())?;
     }
-    if !report.lines.is_empty() {
+    // Where only some receipts were looked at, their number says nothing about a line.
+    let whole = report.axis(Axis::Completeness).is_some_and(|axis| axis.status == Status::Pass);
+    if (whole || report.only.is_none()) && !report.lines.is_empty() {
         let lines: Vec<_> = report.lines.iter().map(|line| format!("{} {}", line.line, line.rounds)).collect();
         writeln!(text, "\nrounds by line: {}", lines.join(", "))?;
     }

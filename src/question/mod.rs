@@ -15,6 +15,7 @@ mod leaf;
 mod mixle;
 mod query;
 mod record;
+mod reveal;
 mod set;
 
 pub use answer::{Answer, AnswerReceipt, Answers, Spend};
@@ -26,6 +27,7 @@ pub use leaf::{Leaf, Leaves};
 pub use mixle::MixleIdentity;
 pub use query::{DEFAULT_SCOPE, Query};
 pub use record::{MAX_LABEL_BYTES, Question};
+pub use reveal::Reveal;
 pub use set::QuestionSet;
 
 use crate::object::RecordError;
@@ -71,6 +73,20 @@ pub enum QuestionError {
         position: usize,
         /// How many leaves there are.
         n: usize,
+    },
+    /// A file that is no revealed question.
+    #[error("not a revealed question: {reason}")]
+    Reveal {
+        /// What is not as it must be.
+        reason: String,
+    },
+    /// The leaves give another identity than the one stated.
+    #[error("the leaves give the identity {found}, and {stated} is stated")]
+    OtherSet {
+        /// What the leaves give under the scorer.
+        found: QuestionSetId,
+        /// What is stated.
+        stated: QuestionSetId,
     },
     /// The revealed question is not the one that was sealed there.
     #[error("the revealed question is not the sealed question #{position}: its leaf is {found}, the list has {sealed}")]

@@ -1,18 +1,30 @@
 //! Decisions in the log: what the rules have against each, and whether recorded releases still follow.
 
+use std::collections::BTreeSet;
+
 use super::docket::Docket;
 use super::entries::Entry;
 use super::finding::{Axis, Code, Finding};
 use super::tree::Tree;
-use crate::receipt::{Body, Kind, Receipt, Release};
+use crate::dossier::is_decision;
+use crate::receipt::{Body, Receipt, Release};
 use crate::release::{Decisions, Objection, ObjectionCode, Said};
 use crate::trust::Statement;
 
-/// Takes the next receipt into the fold, and reports what the rules in force at its index have against it.
-pub(super) fn take(decisions: &mut Decisions, index: u64, receipt: &Receipt, then: &Statement, docket: &mut Docket) {
+/// Takes the next receipt into the fold, and reports what the rules in force at its index have against it. `whole`: every
+/// receipt before it was taken too, without which a release decision cannot be made again.
+pub(super) fn take(
+    decisions: &mut Decisions,
+    index: u64,
+    receipt: &Receipt,
+    then: &Statement,
+    whole: bool,
+    docket: &mut Docket,
+) {
     let id = Some(receipt.id());
     let objections = decisions.take(index, receipt, then);
-    docket.find_all(objections.iter().filter_map(finding_of).map(|finding| finding.at(index, id)));
+    let known = objections.iter().filter(|one| whole || one.code != ObjectionCode::AuthorizationDiffers);
+    docket.find_all(known.filter_map(finding_of).map(|finding| finding.at(index, id)));
     if is_decision(receipt.statement().predicate.kind()) {
         docket.count(Axis::Policy, "decisions", 1);
     }
@@ -23,11 +35,6 @@ pub(super) fn take(decisions: &mut Decisions, index: u64, receipt: &Receipt, the
         let expected = format!("at most {most} looks at a question set (rule maxLooks)");
         docket.find(Finding::new(Code::LooksExceeded, expected, format!("look {looks}")).at(index, id));
     }
-}
-
-/// Whether receipts of this kind are decisions, which only the whole log can judge.
-pub(super) fn is_decision(kind: Kind) -> bool {
-    matches!(kind, Kind::Signoff | Kind::Withdrawal | Kind::Waiver | Kind::Authorization)
 }
 
 /// A recorded release decision must state the root of the log before it. `tree` holds that log.
@@ -42,9 +49,11 @@ pub(super) fn check_root(entry: &Entry, tree: &Tree<'_>, docket: &mut Docket) {
     }
 }
 
-/// After a replay: nothing that a recorded AUTHORIZED rests on may have failed.
-pub(super) fn check_proven(decisions: &Decisions, docket: &mut Docket) {
-    for index in decisions.authorizations() {
+/// After a replay: nothing that a recorded AUTHORIZED rests on may have failed. Where only some receipts were replayed, only
+/// of those release decisions that are among them.
+pub(super) fn check_proven(decisions: &Decisions, replayed: Option<&BTreeSet<u64>>, docket: &mut Docket) {
+    let replayed = |index: &&u64| replayed.is_none_or(|replayed| replayed.contains(index));
+    for index in decisions.authorizations().iter().filter(replayed) {
         let Some(noted) = decisions.at(*index) else { continue };
         let Said::Authorization(body) = &noted.said else { continue };
         if body.decision == Release::Blocked {

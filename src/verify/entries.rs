@@ -57,6 +57,8 @@ pub(super) struct Entry {
     pub(super) index: u64,
     pub(super) leaf: Sha256,
     pub(super) id: ReceiptId,
+    /// Of the same bytes: what the subject of a later receipt says.
+    pub(super) sha256: Sha256,
     pub(super) receipt: Result<Receipt, ReceiptError>,
     /// As [`Keyring::check`] says; `None` too where the entry is no receipt.
     pub(super) signature: Option<Result<(), ReceiptError>>,
@@ -67,7 +69,7 @@ impl Entry {
         let receipt = Receipt::parse(bytes);
         let signature = receipt.as_ref().ok().and_then(|receipt| keys.check(receipt));
         let id = receipt.as_ref().map_or_else(|_| ReceiptId::of(bytes), Receipt::id);
-        Self { index, leaf: leaf_hash(bytes), id, receipt, signature }
+        Self { index, leaf: leaf_hash(bytes), id, sha256: Sha256::of(bytes), receipt, signature }
     }
 }
 

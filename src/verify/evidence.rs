@@ -1,6 +1,6 @@
 //! The objects that receipts name: each distinct one is hashed once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use rayon::prelude::*;
@@ -36,13 +36,20 @@ pub(super) struct Objects<'a> {
     survey: &'a Survey,
     sha256_too: bool,
     named: HashMap<ObjectId, Named>,
+    /// Objects that were left out on purpose.
+    withheld: HashSet<ObjectId>,
     waiting: Vec<Task>,
 }
 
 impl<'a> Objects<'a> {
     /// No object yet; `sha256_too` asks for both digests.
     pub(super) fn new(store: &'a dyn Store, survey: &'a Survey, sha256_too: bool) -> Self {
-        Self { store, survey, sha256_too, named: HashMap::new(), waiting: Vec::new() }
+        Self { store, survey, sha256_too, named: HashMap::new(), withheld: HashSet::new(), waiting: Vec::new() }
+    }
+
+    /// These objects were left out on purpose: that they are not there is no finding.
+    pub(super) fn expect_withheld(&mut self, objects: impl IntoIterator<Item = ObjectId>) {
+        self.withheld.extend(objects);
     }
 
     /// Takes down what a receipt names.
@@ -59,7 +66,9 @@ impl<'a> Objects<'a> {
                 let finding = Finding::new(Code::EvidenceContradiction, expected, text(sha256, *size));
                 docket.find(finding.at(index, Some(receipt.id())).in_file(object_file(blake3, false)));
             }
-            if evidence.held && !named.checked {
+            if evidence.held && self.withheld.contains(blake3) {
+                docket.count(Axis::Evidence, "withheld", 1);
+            } else if evidence.held && !named.checked {
                 named.checked = true;
                 self.waiting.push(Task { index, receipt: receipt.id(), evidence: evidence.clone() });
             }
@@ -142,7 +151,7 @@ impl<'a> Objects<'a> {
 
     /// What is known only at the end.
     pub(super) fn finish(&self, docket: &mut Docket) {
-        if !self.named.values().any(|named| named.checked) {
+        if self.withheld.is_empty() && !self.named.values().any(|named| named.checked) {
             docket.not_checked(Axis::Evidence, "no receipt names evidence that the ledger holds");
         }
     }

@@ -145,8 +145,14 @@ codes! {
     ReceiptMalformed "receipt-malformed" Structure "compare the bundle with a copy; if the root agrees, ask who appended it, or use a newer proofmark";
     /// A receipt that says it stands elsewhere in the log: a copy, or one that was moved.
     ReceiptMisplaced "receipt-misplaced" Structure "ask who holds the log key: the signed receipt belongs to the index that it states, and counts nowhere else";
+    /// A dossier without a receipt that its subject rests on, or about another receipt than it says.
+    DossierIncomplete "dossier-incomplete" Structure "ask for a dossier that was made by `proofmark dossier` and not taken apart";
+    /// A dossier with a receipt or an object that its subject does not rest on.
+    DossierSurplus "dossier-surplus" Structure "ask who put it there: it proves nothing about the receipt that the dossier is about";
     /// A receipt that names another one which is not there, or not earlier.
     ReferenceBroken "reference-broken" Structure "look at both receipts with `proofmark show`; what rests on this reference is not proven";
+    /// A receipt whose subject is not the receipts that it names.
+    ReferenceSubject "reference-subject" Structure "look at the receipts with `proofmark show`: its subject and its references say different things";
     /// A receipt that names another one of a kind or line that it cannot mean.
     ReferenceKind "reference-kind" Structure "look at both receipts with `proofmark show`; what rests on this reference is not proven";
 
@@ -156,7 +162,7 @@ codes! {
     CheckpointOrigin "checkpoint-origin" Log "get this log's checkpoint from a copy of the ledger";
     /// The entries do not add up to the signed root.
     RootDiffers "root-differs" Log "compare the entry bundles with a copy of the ledger: receipts were changed, dropped, added or moved";
-    /// A receipt that the tiles do not prove to be in the log.
+    /// A receipt that is not proven to be in the log.
     InclusionFails "inclusion-fails" Log "verify the whole ledger to see which files are damaged";
     /// The lock holds a checkpoint that contradicts the published one.
     LockContradicts "lock-contradicts" Log "keep both checkpoints: if both are signed, the log was forked";
@@ -288,8 +294,14 @@ codes! {
     TrustKeyCompromised "trust-key-compromised";
     /// Judgements of a user's own judge were counted; the judge was not run again.
     JudgeNotRerun "judge-not-rerun";
+    /// A bridge from a round that a dossier does not carry.
+    BridgeNotReplayed "bridge-not-replayed";
     /// Questions are withheld; their identity was recomputed from the leaves.
     QuestionsWithheld "questions-withheld";
+    /// Evidence that was left out of a dossier on purpose.
+    EvidenceWithheld "evidence-withheld";
+    /// A dossier that is not complete: decisions and trust statements could have been left out.
+    DecisionsUnknown "decisions-unknown";
     /// One receipt was looked at, not the whole ledger.
     OneReceipt "one-receipt";
     /// The ledger kept changing while it was read.

@@ -7,6 +7,7 @@ use super::docket::Docket;
 use super::evidence::Objects;
 use super::finding::Finding;
 use super::replay::Replayer;
+use super::source::Bundles;
 use super::survey::Survey;
 use crate::receipt::Receipt;
 use crate::store::Store;
@@ -35,7 +36,8 @@ pub fn hold(store: &dyn Store, size: u64, receipts: &[(u64, Receipt)]) -> Result
     receipts.iter().for_each(|(index, receipt)| objects.take(*index, receipt, &mut docket));
     objects.check_waiting(&mut docket)?;
     let mut held = Held::default();
-    let replayer = Replayer { store, size };
+    let bundles = Bundles { store, size };
+    let replayer = Replayer { store, entries: &bundles };
     let replayed: Vec<_> =
         receipts.par_iter().map(|(index, receipt)| (*index, replayer.replay(*index, receipt))).collect();
     for (index, replayed) in replayed {

@@ -7,8 +7,10 @@
 //! One pass: bundles are read, parsed, hashed and their signatures checked on all cores, a window at a time; the tree is
 //! computed again in order and held against every stored tile and the signed root; objects are hashed once each.
 
+mod about;
 mod decided;
 mod docket;
+mod dossier;
 mod entries;
 mod evidence;
 mod finding;
@@ -20,14 +22,19 @@ mod replay;
 mod report;
 mod single;
 mod standing;
+mod source;
 mod survey;
 mod tree;
 
+pub use about::{About, Decided, Withdrawn};
 pub use docket::MOST_LISTED;
+pub use dossier::verify_dossier;
 pub use finding::{Axis, Code, Finding, Notice, NoticeCode};
 pub use held::{Held, hold};
 pub use report::{AxisReport, LedgerIdentity, LineRounds, NOT_PROVEN, Report, Status};
 pub use single::find_receipt;
+
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
@@ -45,6 +52,7 @@ use evidence::Objects;
 use opening::{Opening, fingerprint};
 use receipts::Receipts;
 use replay::Replayer;
+use source::Bundles;
 use tree::Tree;
 
 const WIDTH: u64 = 256;
@@ -130,7 +138,14 @@ pub fn examine(
     loop {
         let mut docket = Docket::default();
         let opening = Opening::read(store, &mut docket)?;
-        let (lines, decisions, now) = audit(store, &opening, options, &mut docket, progress)?;
+        let bundles = Bundles { store, size: opening.size };
+        let replayer = options.replay.then_some(Replayer { store, entries: &bundles });
+        open(&opening, options, &mut docket);
+        let mut audit = Audit::new(store, &opening, replayer, options.replay);
+        match options.only {
+            Some(index) => single::examine(&mut audit, index, &mut docket)?,
+            None => audit.whole(&mut docket, progress)?,
+        }
         let after = fingerprint(store)?;
         let changed = before != after;
         if docket.is_clean() || !changed || attempt >= ATTEMPTS {
@@ -138,8 +153,7 @@ pub fn examine(
                 let text = "the ledger kept changing while it was read; some findings may come from that";
                 docket.notice(NoticeCode::ChangedWhileRead, None, None, text);
             }
-            let report = Report::new(identity(&opening), options.only, lines, docket.close());
-            return Ok(Examined { report, decisions, now });
+            return Ok(close(audit, &opening, options.only, options.only.is_none(), docket));
         }
         before = after;
         attempt += 1;
@@ -157,41 +171,29 @@ fn identity(opening: &Opening) -> LedgerIdentity {
     }
 }
 
-/// Everything after the opening.
-fn audit(
-    store: &dyn Store,
-    opening: &Opening,
-    options: &Options,
-    docket: &mut Docket,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<(Vec<LineRounds>, Decisions, Option<Statement>), VerifyError> {
+/// What is checked before the receipts are.
+fn open(opening: &Opening, options: &Options, docket: &mut Docket) {
     opening.excuse(docket);
     check_pin(opening, options, docket);
     log::check_published(opening, docket);
     if !options.replay {
         docket.not_checked(Axis::Replay, "it was not asked for (--replay)");
     }
-    let mut audit = Audit {
-        store,
-        opening,
-        replayer: options.replay.then_some(Replayer { store, size: opening.size }),
-        receipts: Receipts::new(opening.genesis.as_ref()),
-        objects: Objects::new(store, &opening.survey, options.replay),
-    };
-    match options.only {
-        Some(index) => single::examine(&mut audit, index, docket)?,
-        None => audit.whole(docket, progress)?,
-    }
-    let Audit { receipts, objects, .. } = audit;
-    objects.finish(docket);
-    let told = receipts.finish(options.replay, docket);
-    excuse_completeness(options, docket);
-    Ok(told)
+}
+
+/// What is known once the receipts are; `whole` where all of them were looked at.
+fn close(audit: Audit<'_>, opening: &Opening, only: Option<u64>, whole: bool, mut docket: Docket) -> Examined {
+    let Audit { receipts, objects, replayer, shown, .. } = audit;
+    objects.finish(&mut docket);
+    let (lines, decisions, now) = receipts.finish(replayer.is_some(), shown.as_ref(), &mut docket);
+    excuse_completeness(whole, &mut docket);
+    let report = Report::new(identity(opening), only, lines, docket.close());
+    Examined { report, decisions, now }
 }
 
 /// The log holds every round by construction, so the list is whole exactly where the log is.
-fn excuse_completeness(options: &Options, docket: &mut Docket) {
-    if options.only.is_some() {
+fn excuse_completeness(whole: bool, docket: &mut Docket) {
+    if !whole {
         docket.not_checked(Axis::Completeness, "only one receipt was asked for");
     } else if !docket.passes(Axis::Log) || docket.has(Code::ReceiptMalformed) {
         docket.not_checked(Axis::Completeness, "the log is not whole, so neither is the list of rounds");
@@ -220,15 +222,29 @@ struct Audit<'a> {
     replayer: Option<Replayer<'a>>,
     receipts: Receipts,
     objects: Objects<'a>,
+    /// In a dossier, the receipts whose evidence is looked at; `None` for all.
+    shown: Option<BTreeSet<u64>>,
 }
 
-impl Audit<'_> {
+impl<'a> Audit<'a> {
+    fn new(store: &'a dyn Store, opening: &'a Opening, replayer: Option<Replayer<'a>>, sha256_too: bool) -> Self {
+        Self {
+            store,
+            opening,
+            replayer,
+            receipts: Receipts::new(opening.genesis.as_ref()),
+            objects: Objects::new(store, &opening.survey, sha256_too),
+            shown: None,
+        }
+    }
+
     /// The whole ledger, in one pass.
     fn whole(&mut self, docket: &mut Docket, progress: &mut dyn FnMut(u64, u64)) -> Result<(), VerifyError> {
         let (store, opening) = (self.store, self.opening);
         let mut keys = Keyring::default();
         let cell_size = opening.cell.as_ref().map_or(0, |cell| cell.checkpoint.size());
-        let mut tree = Tree::new(store, &opening.survey, cell_size);
+        let tree = Tree::new(store, &opening.survey, cell_size);
+        let mut tree = if self.shown.is_some() { tree.without_tiles() } else { tree };
         for window in self.windows(docket) {
             // Keys that came in a window before; within one, the chain of trust checks what is signed by a new key.
             keys.learn(self.receipts.keys(), opening.size.saturating_sub(tree.size()));
@@ -238,11 +254,11 @@ impl Audit<'_> {
                 if read.bundle.index() * WIDTH != tree.size() {
                     tree.interrupt();
                 }
-                let mut kept = Vec::with_capacity(read.entries.len());
+                let (mut kept, file) = (Vec::with_capacity(read.entries.len()), read.bundle.to_string());
                 for entry in read.entries {
                     decided::check_root(&entry, &tree, docket);
                     tree.push(entry.leaf, docket)?;
-                    kept.extend(self.receipts.take(read.bundle, entry, docket));
+                    kept.extend(self.receipts.take(&file, entry, docket));
                 }
                 if !read.whole {
                     tree.interrupt();
@@ -259,12 +275,17 @@ impl Audit<'_> {
         log::check_cell(store, opening, &tree, docket)?;
         let pending = if docket.noticed(NoticeCode::CommitPending) { cell_size } else { 0 };
         opening.survey.report_beyond(opening.size, pending, docket);
-        opening.survey.report_unnamed(|id| self.objects.is_named(id), docket);
+        if self.shown.is_none() {
+            opening.survey.report_unnamed(|id| self.objects.is_named(id), docket);
+        }
         Ok(())
     }
 
     /// Evidence and replay of receipts whose form, signature and trust were looked at.
     fn rest_of(&mut self, receipts: &[(u64, Receipt)], docket: &mut Docket) -> Result<(), VerifyError> {
+        let shown = self.shown.as_ref();
+        let is_shown = |(index, _): &&(u64, Receipt)| shown.is_none_or(|shown| shown.contains(index));
+        let receipts: Vec<_> = receipts.iter().filter(is_shown).collect();
         receipts.iter().for_each(|(index, receipt)| self.objects.take(*index, receipt, docket));
         self.objects.check_waiting(docket)?;
         let Some(replayer) = &self.replayer else { return Ok(()) };

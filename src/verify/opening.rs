@@ -4,6 +4,7 @@ use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::survey::{Content, Survey, content, refused};
 use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
+use crate::dossier::Dossier;
 use crate::ledger::{Config, LedgerError, TrustChain};
 use crate::merkle::{Checkpoint, MAX_NOTE_BYTES, Note, TileName, VerifierKey};
 use crate::receipt::{Body, Receipt};
@@ -152,6 +153,10 @@ fn read_genesis(
 fn genesis(bundle: &[u8]) -> Result<Genesis, String> {
     let (length, rest) = bundle.split_first_chunk::<2>().ok_or("the first bundle is empty")?;
     let entry = rest.get(..usize::from(u16::from_be_bytes(*length))).ok_or("the first entry is cut short")?;
+    genesis_of(entry)
+}
+
+fn genesis_of(entry: &[u8]) -> Result<Genesis, String> {
     let receipt = Receipt::parse(entry).map_err(|error| chain(&error))?;
     let Body::Trust(trust) = &receipt.statement().predicate.body else {
         return Err(format!("a {} receipt", receipt.statement().predicate.kind()));
@@ -166,6 +171,20 @@ fn genesis(bundle: &[u8]) -> Result<Genesis, String> {
 }
 
 impl Opening {
+    /// The same of a dossier, which has neither configuration nor lock.
+    pub(super) fn of_dossier(dossier: &Dossier, docket: &mut Docket) -> Result<Self, VerifyError> {
+        let survey = Survey::take(dossier, docket)?;
+        let (note, checkpoint) = (dossier.note().clone(), dossier.checkpoint().clone());
+        let size = checkpoint.size();
+        let entry = dossier.entry(0).map_err(VerifyError::Store)?;
+        let genesis = entry.ok_or_else(|| "nothing".to_owned()).and_then(|entry| genesis_of(&entry));
+        let genesis = genesis.map_err(|found| {
+            docket.find(Finding::new(Code::GenesisUnusable, "a trust statement as receipt 0", found).at(0, None));
+        });
+        let published = Some(Claimed { note, checkpoint });
+        Ok(Self { survey, published, cell: None, genesis: genesis.ok(), size })
+    }
+
     /// Says which axes cannot be checked without receipt 0.
     pub(super) fn excuse(&self, docket: &mut Docket) {
         if self.genesis.is_none() {

@@ -1,6 +1,6 @@
 //! Every receipt by itself and among the others: form, signature, trust at its index and now, what it refers to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::decided;
 use super::docket::Docket;
@@ -9,17 +9,17 @@ use super::finding::{Axis, Code, Finding, chain as causes};
 use super::opening::Genesis;
 use super::report::LineRounds;
 use super::standing::{Judged, Standings};
-use crate::merkle::TileName;
-use crate::object::ReceiptId;
+use crate::object::{ReceiptId, Sha256};
 use crate::receipt::{Basis, Body, LineName, Receipt, ReceiptError, ReceiptRef};
 use crate::release::Decisions;
 use crate::trust::{PublicKey, Statement};
 
-/// What later receipts need to know of an earlier one. 48 bytes a receipt.
+/// What later receipts need to know of an earlier one. 80 bytes a receipt.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     index: u64,
     id: ReceiptId,
+    sha256: Sha256,
     /// The place of its line in the list of lines; only scorecards have one.
     line: Option<u32>,
 }
@@ -28,8 +28,10 @@ struct Seen {
 pub(super) struct Receipts {
     /// There if receipt 0 can be used.
     trust: Option<Standings>,
-    /// What persons decided, as far as the whole log was taken.
+    /// What persons decided, as far as the receipts taken say.
     decisions: Decisions,
+    /// Whether every receipt of the log is taken.
+    whole: bool,
     seen: Vec<Seen>,
     lines: BTreeMap<LineName, (u32, u64)>,
 }
@@ -37,18 +39,24 @@ pub(super) struct Receipts {
 impl Receipts {
     pub(super) fn new(genesis: Option<&Genesis>) -> Self {
         let (decisions, seen, lines) = Default::default();
-        Self { trust: genesis.map(Standings::begin), decisions, seen, lines }
+        Self { trust: genesis.map(Standings::begin), decisions, whole: true, seen, lines }
     }
 
-    /// Takes the next entry of the whole log; hands back the receipt in it, if it is one.
-    pub(super) fn take(&mut self, bundle: TileName, mut entry: Entry, docket: &mut Docket) -> Option<(u64, Receipt)> {
+    /// The same where only some receipts of the log are taken.
+    pub(super) fn some_only(self) -> Self {
+        Self { whole: false, ..self }
+    }
+
+    /// Takes the next entry, which stands in `file`; hands back the receipt in it, if it is one.
+    pub(super) fn take(&mut self, file: &str, mut entry: Entry, docket: &mut Docket) -> Option<(u64, Receipt)> {
         let judged = match (&mut self.trust, &entry.receipt) {
             (Some(trust), Ok(receipt)) => Some(trust.judge(entry.index, receipt, entry.signature.take())),
             _ => None,
         };
-        let (index, receipt) = self.admit(bundle, entry, judged, docket)?;
+        let (index, receipt) = self.admit(file, entry, judged, docket)?;
         if let Some(trust) = &self.trust {
-            decided::take(&mut self.decisions, index, &receipt, trust.in_force_at(index), docket);
+            let then = trust.in_force_at(index);
+            decided::take(&mut self.decisions, index, &receipt, then, self.whole, docket);
         }
         Some((index, receipt))
     }
@@ -56,18 +64,18 @@ impl Receipts {
     /// Takes an entry that was judged; hands back the receipt in it, if it is one.
     pub(super) fn admit(
         &mut self,
-        bundle: TileName,
+        file: &str,
         entry: Entry,
         judged: Option<Judged>,
         docket: &mut Docket,
     ) -> Option<(u64, Receipt)> {
-        let Entry { index, id, receipt, .. } = entry;
+        let Entry { index, id, sha256, receipt, .. } = entry;
         docket.count(Axis::Structure, "receipts", 1);
         let receipt = match receipt {
             Ok(receipt) => receipt,
             Err(error) => {
                 let finding = Finding::new(Code::ReceiptMalformed, "a receipt", causes(&error));
-                docket.find(finding.at(index, Some(id)).in_file(bundle));
+                docket.find(finding.at(index, Some(id)).in_file(file));
                 return None;
             }
         };
@@ -83,7 +91,7 @@ impl Receipts {
         }
         self.check_references(index, &receipt, docket);
         let line = self.line_of(&receipt.statement().predicate.body);
-        self.seen.push(Seen { index, id, line });
+        self.seen.push(Seen { index, id, sha256, line });
         Some((index, receipt))
     }
 
@@ -107,15 +115,23 @@ impl Receipts {
 
     fn check_references(&self, index: u64, receipt: &Receipt, docket: &mut Docket) {
         let body = &receipt.statement().predicate.body;
+        let (mut about, mut sound) = (Vec::new(), true);
         for (member, reference) in body.named() {
             docket.count(Axis::Structure, "references", 1);
-            let found = match (self.referred(member, reference), body) {
+            let referred = self.referred(member, reference);
+            about.extend(referred.as_ref().ok().filter(|_| member != "restsOn").copied());
+            let found = match (referred, body) {
                 (Err(finding), _) => Some(*finding),
                 (Ok(seen), Body::Comparison(_)) => self.check_round(member, seen, None),
                 (Ok(seen), Body::Baseline(baseline)) => self.check_round(member, seen, Some(&baseline.line)),
                 (Ok(_), _) => None,
             };
+            sound &= found.is_none();
             docket.find_all(found.map(|finding| finding.at(index, Some(receipt.id()))));
+        }
+        // Where a reference is wrong, what the subject should be is not known.
+        if sound && !about.is_empty() {
+            docket.find_all(about_other(receipt, &about).map(|finding| finding.at(index, Some(receipt.id()))));
         }
     }
 
@@ -143,10 +159,15 @@ impl Receipts {
         Some(Finding::new(Code::ReferenceKind, expected, found))
     }
 
-    /// What is known only at the end. `replayed`: every claim was derived again.
-    pub(super) fn finish(self, replayed: bool, docket: &mut Docket) -> (Vec<LineRounds>, Decisions, Option<Statement>) {
+    /// What is known only at the end. `replayed`: every claim was derived again, of the receipts `shown` if that is given.
+    pub(super) fn finish(
+        self,
+        replayed: bool,
+        shown: Option<&BTreeSet<u64>>,
+        docket: &mut Docket,
+    ) -> (Vec<LineRounds>, Decisions, Option<Statement>) {
         if replayed {
-            decided::check_proven(&self.decisions, docket);
+            decided::check_proven(&self.decisions, shown, docket);
         }
         let now = self.trust.as_ref().map(|trust| trust.now().clone());
         if let Some(trust) = self.trust {
@@ -162,6 +183,25 @@ impl Receipts {
         docket.count(Axis::Completeness, "rounds", lines.iter().map(|line| line.rounds).sum());
         (lines, self.decisions, now)
     }
+}
+
+/// What a receipt that names others is about must be exactly those, in their order, each by its id and its SHA-256. What a
+/// decision rests on beside its target is not what it is about.
+fn about_other(receipt: &Receipt, named: &[Seen]) -> Option<Finding> {
+    let expected: Vec<_> = named.iter().map(|seen| (format!("receipt:{}", seen.id), seen.sha256)).collect();
+    let subject = receipt.statement().subject.iter();
+    let found: Vec<_> = subject.map(|subject| (subject.name.to_string(), subject.digest.sha256)).collect();
+    let text = |subjects: &[(String, Sha256)]| {
+        let subjects = subjects.iter().map(|(name, sha256)| format!("`{name}` sha256:{sha256}"));
+        subjects.collect::<Vec<_>>().join(", ")
+    };
+    (found != expected).then(|| {
+        Finding::new(
+            Code::ReferenceSubject,
+            format!("subject {}", text(&expected)),
+            format!("subject {}", text(&found)),
+        )
+    })
 }
 
 fn check_signature(index: u64, receipt: &Receipt, signature: Option<Result<(), ReceiptError>>, docket: &mut Docket) {

@@ -2,15 +2,14 @@
 //!
 //! That a receipt says `recomputed` is a claim like any other.
 
+use super::VerifyError;
 use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
-use super::survey::{Content, content};
-use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
+use super::source::Entries;
 use crate::ledger::{
     Bridge, BridgeFrom, GateEvidenceError, NumberedRound, RoundEvidence, RoundEvidenceError, held_bytes, replay_gate,
     role, scheme_of,
 };
-use crate::merkle::{Bundle, TileName};
 use crate::object::{Json, ObjectId, encode_json, parse};
 use crate::receipt::{
     Basis, Body, CandidateCounts, Comparison, GateBody, Predicate, Receipt, ReceiptRef, ScorecardBody,
@@ -59,8 +58,8 @@ impl Replayed {
 /// Reads again what receipts rest on.
 pub(super) struct Replayer<'a> {
     pub(super) store: &'a dyn Store,
-    /// How many receipts the log has.
-    pub(super) size: u64,
+    /// Where the receipts are that others name.
+    pub(super) entries: &'a dyn Entries,
 }
 
 /// One replay as it goes.
@@ -86,14 +85,7 @@ impl Replayer<'_> {
 
     /// The receipt that another names, if it is there.
     fn receipt(&self, reference: ReceiptRef) -> Result<Option<Receipt>, VerifyError> {
-        let (place, within) = (reference.index / WIDTH, (reference.index % WIDTH) as usize);
-        let Some(bundle) = TileName::in_tree(0, place, self.size).and_then(TileName::bundle) else { return Ok(None) };
-        let Content::Bytes(bytes) = content(self.store, &bundle.to_string(), MAX_BUNDLE_BYTES)? else {
-            return Ok(None);
-        };
-        let Ok(entries) = Bundle::parse(&bytes, bundle.width()) else { return Ok(None) };
-        let receipt = entries.entries().nth(within).and_then(|entry| Receipt::parse(entry).ok());
-        Ok(receipt.filter(|receipt| receipt.id() == reference.receipt))
+        Ok(self.entries.receipt(reference.index)?.filter(|receipt| receipt.id() == reference.receipt))
     }
 
     /// The card of the round that a comparison names, if it is there.
@@ -185,7 +177,14 @@ impl Case<'_> {
             self.find(Code::ReportDiffers, "`report`: a bridge from an earlier round", "something else");
             return Ok(());
         };
-        let base = self.replayer.receipt(reference)?.and_then(|receipt| NumberedRound::new(reference, 0, receipt));
+        let base = self.replayer.receipt(reference)?;
+        if base.is_none() && !self.replayer.entries.has_all() {
+            let text = "it is bridged from a round that is not in the dossier, so the bridge was not made again";
+            self.outcome.notice = Some((NoticeCode::BridgeNotReplayed, text));
+            self.outcome.impossible = true;
+            return Ok(());
+        }
+        let base = base.and_then(|receipt| NumberedRound::new(reference, 0, receipt));
         // A reference that is broken is a bridge from nowhere.
         let Some(base) = base.filter(|base| self.has_answers_of(&base.receipt().statement().predicate)) else {
             let wanted = "`report`: a bridge from a round with the same questions and answers";

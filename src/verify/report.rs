@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::about::About;
 use super::docket::Closed;
 use super::finding::{Axis, Finding, Notice};
 use crate::object::{ReceiptId, Sha256};
@@ -86,6 +87,9 @@ pub struct Report {
     /// The one receipt that was asked for, with what it rests on; absent where the whole ledger was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<u64>,
+    /// Of a dossier: its subject, and what was decided about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
     /// The axes, in the order of [`Axis::ALL`].
     pub axes: Vec<AxisReport>,
     /// The lines, by name.
@@ -120,6 +124,7 @@ impl Report {
             schema: "verify.v1",
             ledger,
             only,
+            about: None,
             axes,
             lines,
             findings,

@@ -1,14 +1,14 @@
 //! One receipt with what it rests on: proven to be in the log, and checked like all others, without reading the rest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::decided::is_decision;
 use super::docket::Docket;
 use super::entries::{Entry, Keyring};
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::standing::{Judged, Standings};
 use super::survey::{Content, content};
 use super::{Audit, MAX_BUNDLE_BYTES, VerifyError, WIDTH};
+use crate::dossier::{closure, is_decision};
 use crate::ledger::{LedgerError, Snapshot, chain_part};
 use crate::merkle::TileName;
 use crate::object::ReceiptId;
@@ -23,27 +23,23 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
     }
     let Some(published) = &opening.published else { return Ok(()) };
     let snapshot = Snapshot::new(audit.store, published.checkpoint.clone(), published.note.encode());
-    let mut wanted = BTreeSet::from([0, index]);
     let mut bytes = BTreeMap::new();
-    while let Some(next) = wanted.pop_last() {
+    closure([0, index], |next| {
         let entry = proven(&snapshot, next, docket)?;
-        if let Some(receipt) = entry.as_deref().and_then(|entry| Receipt::parse(entry).ok()) {
-            let named = receipt.statement().predicate.rests_on();
-            let earlier = named.iter().map(|other| other.index).filter(|other| *other < next);
-            wanted.extend(earlier.filter(|other| !bytes.contains_key(other)));
-        }
+        let receipt = entry.as_deref().and_then(|entry| Receipt::parse(entry).ok());
         bytes.insert(next, entry);
-    }
+        Ok::<_, VerifyError>(receipt)
+    })?;
     let mut entries = BTreeMap::new();
     for (index, entry) in bytes {
         let (Some(entry), Some(bundle)) = (entry, bundle_of(index, size)) else { continue };
         docket.count(Axis::Log, "receipts", 1);
-        entries.insert(index, (bundle, Entry::read(index, &entry, &Keyring::default())));
+        entries.insert(index, (bundle.to_string(), Entry::read(index, &entry, &Keyring::default())));
     }
     let mut judged = judge(audit, &snapshot, &entries, docket);
     let mut kept = Vec::new();
     for (index, (bundle, entry)) in entries {
-        kept.extend(audit.receipts.admit(bundle, entry, judged.remove(&index), docket));
+        kept.extend(audit.receipts.admit(&bundle, entry, judged.remove(&index), docket));
     }
     if kept.iter().any(|(_, receipt)| is_decision(receipt.statement().predicate.kind())) {
         docket.not_checked(Axis::Policy, "only the whole log can judge a decision; run `proofmark verify` for it");
@@ -61,7 +57,7 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
 fn judge(
     audit: &mut Audit<'_>,
     snapshot: &Snapshot<'_>,
-    entries: &BTreeMap<u64, (TileName, Entry)>,
+    entries: &BTreeMap<u64, (String, Entry)>,
     docket: &mut Docket,
 ) -> BTreeMap<u64, Judged> {
     let (Some(genesis), Some(trust)) = (&audit.opening.genesis, audit.receipts.trust()) else { return BTreeMap::new() };

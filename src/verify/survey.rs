@@ -157,12 +157,16 @@ impl Survey {
         self.objects.get(id).copied().unwrap_or_default()
     }
 
+    /// The files of the objects that are not among these, sorted.
+    pub(super) fn objects_but(&self, named: impl Fn(&ObjectId) -> bool) -> Vec<String> {
+        let mut others: Vec<_> = self.objects.iter().filter(|(id, _)| !named(id)).collect();
+        others.sort_by_key(|(id, _)| **id);
+        others.into_iter().map(|(id, forms)| object_file(id, !forms.raw)).collect()
+    }
+
     /// Notices of the objects that no receipt names.
     pub(super) fn report_unnamed(&self, named: impl Fn(&ObjectId) -> bool, docket: &mut Docket) {
-        let mut unnamed: Vec<_> = self.objects.iter().filter(|(id, _)| !named(id)).collect();
-        unnamed.sort_by_key(|(id, _)| **id);
-        for (id, forms) in unnamed {
-            let file = object_file(id, !forms.raw);
+        for file in self.objects_but(named) {
             docket.notice(NoticeCode::ObjectUnnamed, None, Some(file), "no receipt names this object");
         }
     }

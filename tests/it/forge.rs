@@ -116,7 +116,38 @@ impl Forge {
         let evidence = sorted_evidence(evidence).unwrap();
         let index = self.entries.len() as u64;
         let predicate = Predicate { index, recorded_at: moment(), tool: tool(), trust, evidence, note: None, body };
-        let receipt = Receipt::sign(Statement { subject: subject(), predicate }, signer).unwrap();
+        let subject = self.subject(&predicate.body);
+        self.sign_about(subject, predicate, signer, card)
+    }
+
+    /// What the subject of such a receipt honestly is.
+    fn subject(&self, body: &Body) -> Vec<Subject> {
+        let named = body.named().into_iter().filter(|(member, _)| *member != "restsOn");
+        let entry = |(_, reference): (_, ReceiptRef)| self.entries.get(reference.index as usize);
+        let found: Option<Vec<_>> = named.map(entry).collect();
+        match found {
+            Some(found) if !found.is_empty() => {
+                found.iter().map(|entry| Subject::of_receipt(entry).unwrap()).collect()
+            }
+            _ => subject(),
+        }
+    }
+
+    /// A receipt of the one person about any subject.
+    pub fn add_about(&mut self, subject: Vec<Subject>, body: Body, evidence: Vec<Evidence>) -> ReceiptRef {
+        let (index, trust, evidence) = (self.entries.len() as u64, self.trust(), sorted_evidence(evidence).unwrap());
+        let predicate = Predicate { index, recorded_at: moment(), tool: tool(), trust, evidence, note: None, body };
+        self.sign_about(subject, predicate, &person(), None)
+    }
+
+    fn sign_about(
+        &mut self,
+        subject: Vec<Subject>,
+        predicate: Predicate,
+        signer: &SecretKey,
+        card: Option<Scorecard>,
+    ) -> ReceiptRef {
+        let receipt = Receipt::sign(Statement { subject, predicate }, signer).unwrap();
         let reference = self.raw(receipt.bytes());
         *self.cards.last_mut().unwrap() = card;
         reference

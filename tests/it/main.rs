@@ -13,6 +13,7 @@ mod conformance_scorecard;
 mod contract;
 mod crash;
 mod docs;
+mod dossier;
 mod evaluate;
 mod example;
 mod fault;

@@ -12,10 +12,12 @@ mod properties;
 type Property = fn(&[u8]);
 
 /// Each target with the folders whose files are its seeds.
-const TARGETS: [(&str, Property, &[&str]); 11] = [
+const TARGETS: [(&str, Property, &[&str]); 13] = [
     ("canonical_json", properties::canonical_json, &["card", "questions", "envelope"]),
     ("envelope", properties::envelope, &["envelope"]),
     ("checkpoint", properties::checkpoint, &["checkpoint"]),
+    ("dossier", properties::dossier, &[]),
+    ("reveal", properties::reveal, &["questions"]),
     ("proof_file", properties::proof_file, &["checkpoint"]),
     ("tile", properties::tile, &["bundle", "tile"]),
     ("questions", properties::questions, &["questions"]),

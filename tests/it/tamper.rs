@@ -17,6 +17,7 @@ use proofmark::verify::{Options, VerifyError, verify};
 use rayon::prelude::*;
 
 use crate::forge::{Forge, first_trust, name, note};
+use crate::forger;
 use crate::keys::{ORIGIN, create, log, person};
 
 type Files = BTreeMap<Name, Vec<u8>>;
@@ -138,6 +139,12 @@ impl Subject {
         Self { files, forge, replay: true, tried: 0, caught: 0, survivors: Vec::new() }
     }
 
+    /// A ledger with two trust statements, a gate run, a waiver, sign-offs, a withdrawal and release decisions.
+    fn decided() -> Self {
+        let forge = forger::whole_story().story.forge;
+        Self { files: forge.write().files(), forge, replay: false, tried: 0, caught: 0, survivors: Vec::new() }
+    }
+
     /// Whether verification says no to these changes.
     fn is_caught(&self, changes: Changes) -> bool {
         let options = Options { only: None, replay: self.replay, pin: Some(self.forge.genesis()) };
@@ -200,6 +207,46 @@ fn every_byte_of_every_file_counts() {
     }
     subject.try_all(tries);
     subject.close("one bit in every byte", decides_nothing);
+}
+
+#[test]
+fn every_receipt_and_file_of_a_ledger_with_gates_and_signoffs_counts() {
+    let mut subject = Subject::decided();
+    assert!(!subject.is_caught(BTreeMap::new()));
+    let mut tries = Vec::new();
+    for (name, bytes) in &subject.files {
+        // Of evidence, whose every byte is in one digest, and of the superseded bundle, some bytes.
+        let step = match name.as_str() {
+            object if object.starts_with("objects/") => bytes.len().div_ceil(16),
+            superseded if superseded.ends_with(".p/9") => 16,
+            _ => 1,
+        };
+        for at in (0..bytes.len()).step_by(step) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << (at % 8);
+            tries.push(subject.one(name, &format!("bit {} of byte {at}", at % 8), Some(changed)));
+        }
+        tries.push(subject.one(name, "deleted", None));
+        tries.push(subject.one(name, "emptied", Some(Vec::new())));
+        tries.push(subject.one(name, "cut", Some(bytes[..bytes.len() - 1].to_vec())));
+        for (other, theirs) in subject.files.iter().filter(|(other, _)| *other != name) {
+            tries.push(subject.one(name, &format!("replaced by {other}"), Some(theirs.clone())));
+        }
+    }
+    let old = subject.files[&name("checkpoint")].clone();
+    for (what, entries) in rearranged(&subject.forge.entries) {
+        let forge = Forge { entries, ..Forge::empty() };
+        tries.push((format!("{what}, old checkpoint"), rewritten(&subject, &forge, old.clone())));
+        tries.push((format!("log key: {what}"), rewritten(&subject, &forge, forge.note(&log()))));
+    }
+    subject.try_all(tries);
+    let superseded = |survivor: &str| survivor.ends_with(".p/9: deleted");
+    let last = format!("log key: without {}", subject.forge.entries.len() - 1);
+    subject.close("a ledger with gates and sign-offs", |survivor| {
+        decides_nothing(survivor) && !survivor.contains("config.toml: replaced")
+            || superseded(survivor)
+            || survivor == last
+    });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 const MAX_LINES: usize = 600;
 /// Floors 0 to 3 but for `store`: pure. Time, randomness and bytes are arguments.
-const NOT_PURE: [&str; 7] = ["store", "ledger", "evaluate", "index", "import", "verify", "report"];
+const NOT_PURE: [&str; 8] = ["store", "ledger", "evaluate", "index", "dossier", "import", "verify", "report"];
 const IMPURE: [&str; 9] = [
     "std::fs",
     "std::net",

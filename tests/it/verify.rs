@@ -7,7 +7,9 @@ use proofmark::ledger::{BridgeFrom, NumberedRound, role};
 use proofmark::merkle::{Checkpoint, TreeHead};
 use proofmark::object::{ObjectId, Sha256, encode};
 use proofmark::question::{Judgements, QuestionSet, Scheme};
-use proofmark::receipt::{Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody};
+use proofmark::receipt::{
+    Baseline, Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody, Subject,
+};
 use proofmark::scorecard::{RegressionReport, Scorecard};
 use proofmark::store::{Directory, Memory, Store};
 use proofmark::trust::{self, KeyRecord, LogKey, Person, Role, Rules, SecretKey, Signer, Standing, Thresholds};
@@ -148,6 +150,9 @@ fn every_code_is_reached_and_by_its_own_damage_only() {
     }
     for case in crate::forger::cases() {
         reached.expect(case.what, &case.store, &REPLAY, &case.found);
+    }
+    for (_, report, _) in crate::dossier::spoilt() {
+        reached.0.extend(codes(&report));
     }
     let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
     let missed: Vec<_> = all.difference(&reached.0).collect();
@@ -351,6 +356,41 @@ fn bridges(reached: &mut Reached) {
 }
 
 /// Gate runs signed by the right key, saying what does not follow.
+/// Receipts that are about something else than the receipts that they name.
+fn subjects(reached: &mut Reached) {
+    let of = |forge: &Forge, index: usize| Subject::of_receipt(&forge.entries[index]).unwrap();
+    let mut about = |what: &str, subject: &dyn Fn(&Forge) -> Vec<Subject>| {
+        reached.receipts(
+            what,
+            |forge| {
+                let (body, document) = forge.compared(reference(forge, 1), reference(forge, 3));
+                let evidence = vec![forge.evidence(role::REPORT, encode(&document).unwrap())];
+                forge.add_about(subject(forge), Body::Comparison(body), evidence);
+            },
+            &[Code::ReferenceSubject],
+        );
+    };
+    about("about another round", &|forge| vec![of(forge, 1), of(forge, 2)]);
+    about("about both the wrong way round", &|forge| vec![of(forge, 3), of(forge, 1)]);
+    about("about one of them", &|forge| vec![of(forge, 1)]);
+    about("about one more", &|forge| vec![of(forge, 1), of(forge, 3), of(forge, 0)]);
+    about("with another digest", &|forge| {
+        vec![of(forge, 1), Subject::new(of(forge, 3).name, Sha256::of(b"something else"))]
+    });
+    about("by another name", &|forge| {
+        vec![of(forge, 1), Subject::new("system".parse().unwrap(), of(forge, 3).digest.sha256)]
+    });
+    reached.receipts(
+        "a baseline about another round",
+        |forge| {
+            let target = reference(forge, 1);
+            let body = Body::Baseline(Baseline { line: "main".parse().unwrap(), target });
+            forge.add_about(vec![of(forge, 2)], body, Vec::new());
+        },
+        &[Code::ReferenceSubject],
+    );
+}
+
 fn gates(reached: &mut Reached) {
     use Code as C;
     let mut forge = Forge::new();
@@ -630,6 +670,7 @@ fn comparisons(reached: &mut Reached) {
         |forge, body, _| body.base = reference(forge, 2),
         &[C::ComparisonDiffers, C::ReportDiffers],
     );
+    subjects(reached);
     reached.comparison("an id elsewhere", |_, body, _| body.base.index = 2, &[C::ReferenceBroken]);
     reached.comparison("its own place", |_, body, _| body.current.index = 6, &[C::ReferenceBroken]);
     reached.comparison("no card", |forge, body, _| body.base = reference(forge, 4), &[C::ReferenceKind]);

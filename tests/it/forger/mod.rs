@@ -14,7 +14,7 @@ use proofmark::verify::Code;
 
 use crate::keys::moment;
 
-pub use told::{Told, cases, parts};
+pub use told::{Told, cases, parts, whole_story};
 
 /// A forged log, what the audit finds in it, and what is said against the release of its newest gate run.
 pub struct Case {

@@ -119,6 +119,26 @@ fn case_under(
     Case { what, store: told.story.forge.write(), found: found.to_vec(), reasons: reasons.to_vec() }
 }
 
+/// An honest log with every kind of decision. Of the gate run `#4`, a GO that rests on a waiver, the release, then a NO-GO; the
+/// GO is withdrawn and the release blocked, under another trust statement.
+pub fn whole_story() -> Told {
+    let mut told = Told::under(parts(1));
+    let all = told.regressed();
+    let gate = told.gate(&person());
+    let waiver = told.waive(all[2], "comparison-regressed", days(9), &bob());
+    let rests_on = [all[0], all[1], all[2], waiver];
+    let go = told.go(gate, &rests_on, &ann());
+    let released = told.authorized(gate, &[rests_on.as_slice(), &[go]].concat());
+    told.record(released);
+    told.story.change(|parts| parts.person("Ann").keys[1].status = Standing::Retired);
+    told.no_go(gate, &bob());
+    told.withdraw(go, &ann());
+    let reasons = ["no-go", "signoff-missing"].map(|code| code.parse().unwrap()).to_vec();
+    let blocked = Authorization { decision: Release::Blocked, reasons, ..told.authorized(gate, &[]) };
+    told.record(blocked);
+    told
+}
+
 /// The cases that are known here.
 pub fn cases() -> Vec<Case> {
     [keys(), signoffs(), waivers(), rules(), authorizations()].into_iter().flatten().collect()
