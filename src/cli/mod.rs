@@ -3,6 +3,7 @@
 //! stdout is the answer and stderr everything else; exit codes are those of `docs/cli.md`.
 
 mod agent;
+mod completeness;
 mod reveal;
 mod dossier;
 mod abstain;
@@ -149,6 +150,7 @@ commands! {
     ("abstain", abstain, "Hold replies against an abstention policy"),
     ("questions", questions, "Identify, diff, show and seal question sets"),
     ("verify", verify, "Check everything that the ledger claims, and report what does not hold"),
+    ("completeness", completeness, "List every round from the first to the last, and every look at a question set"),
     ("dossier", dossier, "Write one file with everything that verifying one receipt takes"),
     ("prove", prove, "Prove that a receipt is in the log, or that the log has only grown; check such proofs"),
     ("init", init, "Make a ledger in this folder, and the keys that it needs"),

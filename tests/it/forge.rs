@@ -126,9 +126,7 @@ impl Forge {
         let entry = |(_, reference): (_, ReceiptRef)| self.entries.get(reference.index as usize);
         let found: Option<Vec<_>> = named.map(entry).collect();
         match found {
-            Some(found) if !found.is_empty() => {
-                found.iter().map(|entry| Subject::of_receipt(entry).unwrap()).collect()
-            }
+            Some(found) if !found.is_empty() => found.iter().map(|entry| Subject::of_receipt(entry).unwrap()).collect(),
             _ => subject(),
         }
     }

@@ -8,6 +8,7 @@ mod authorize;
 mod bridge;
 mod cat;
 mod compare;
+mod completeness;
 mod completion;
 mod dossier;
 pub mod endpoint;
