@@ -80,6 +80,9 @@ pub struct SignoffShown {
     pub expires: Option<Moment>,
     /// Whether it counts: for a NO-GO, whether it stands.
     pub counts: bool,
+    /// Why a GO does not count, where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// One waiver, whether it counts or not.
@@ -194,7 +197,7 @@ impl Parts {
         document.target = Some(target);
         document.signer = Some(decisions.name_at(target.index).to_owned());
         document.candidate = evidence.report.as_ref().and_then(candidate);
-        document.signoffs = judged.standing.voices.iter().map(shown).collect();
+        document.signoffs = judged.standing.voices.iter().map(|voice| shown(voice, decisions)).collect();
         document.waivers = judged.waivers.into_iter().map(waiver).collect();
         document.rests_on = judged.rests_on;
         self.cautions.extend(evidence.notices());
@@ -222,7 +225,7 @@ fn candidate(report: &Report) -> Option<CandidateShown> {
     })
 }
 
-fn shown(voice: &Voice<'_>) -> SignoffShown {
+fn shown(voice: &Voice<'_>, decisions: &Decisions) -> SignoffShown {
     SignoffShown {
         index: voice.latest.index,
         receipt: voice.latest.receipt,
@@ -232,6 +235,7 @@ fn shown(voice: &Voice<'_>) -> SignoffShown {
         recorded_at: voice.signoff.recorded_at,
         expires: voice.signoff.expires,
         counts: voice.counts() || voice.no_go == Some(voice.latest.index),
+        doubt: (!voice.doubts.is_empty()).then(|| voice.why_not(decisions)),
     }
 }
 

@@ -212,10 +212,12 @@ pub fn voices(document: &Document) -> String {
     let mut text = String::new();
     for voice in &document.signoffs {
         let counts = match (voice.counts, voice.decision) {
-            (true, Decision::NoGo) => "stands",
-            (false, Decision::NoGo) => "taken back",
-            (true, Decision::Go) => "counts",
-            (false, Decision::Go) => "does not count",
+            (true, Decision::NoGo) => "stands".to_owned(),
+            (false, Decision::NoGo) => "taken back".to_owned(),
+            (true, Decision::Go) => "counts".to_owned(),
+            (false, Decision::Go) => {
+                format!("does not count ({})", one_line(voice.doubt.as_deref().unwrap_or("a NO-GO stands")))
+            }
         };
         let expires = voice.expires.map(|expires| format!(", until {expires}")).unwrap_or_default();
         let (who, reason) = (one_line(&voice.who), one_line(&voice.reason));

@@ -59,8 +59,9 @@ impl Hands {
 
     /// Shows what is about to be signed: a receipt of this kind, and in a few words what it says. Asks on a terminal.
     pub fn agree(self, context: &Context, ledger: &Ledger, kind: Kind, about: &str) -> Result<Pen, Failure> {
+        let article = if kind == Kind::Authorization { "an" } else { "a" };
         let what = format!(
-            "signing a {kind} receipt: {}\n  as {} with key {}, in the ledger {}",
+            "signing {article} {kind} receipt: {}\n  as {} with key {}, in the ledger {}",
             one_line(about),
             one_line(&self.name),
             self.person.public().fingerprint(),

@@ -29,11 +29,6 @@ pub enum Gap {
         /// The index of the receipt that it is about.
         about: u64,
     },
-    /// What is listed is not in the log so far.
-    Absent {
-        /// What is listed.
-        listed: ReceiptRef,
-    },
     /// A receipt that is listed is of a kind that no decision rests on.
     Kind {
         /// What is listed.
@@ -70,10 +65,8 @@ impl Decisions {
             if gaps.len() >= MOST_TOLD {
                 break;
             }
-            let Some(noted) = self.noted(*one) else {
-                gaps.push(Gap::Absent { listed: *one });
-                continue;
-            };
+            // What is not there at all is a broken reference.
+            let Some(noted) = self.noted(*one) else { continue };
             if one != &target && !RESTABLE.contains(&noted.kind()) {
                 gaps.push(Gap::Kind { listed: *one, kind: noted.kind() });
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{Code, Reason, WAIVABLE, waivable_on};
 use super::fold::{Decisions, Said};
-use super::standing::{Doubt, Standing, Voice, is_good};
+use super::standing::{Standing, is_good};
 use crate::object::ReceiptId;
 use crate::receipt::{Decision, Kind, Moment, ReceiptRef, Release};
 use crate::trust::{Role, Statement};
@@ -151,7 +151,9 @@ impl<'a, 's> Case<'a, 's> {
                 _ => String::new(),
             };
             let later = match voice.signoff.decision {
-                Decision::Go => format!("; the GO #{} does not count: {}", voice.latest.index, self.why_not(voice)),
+                Decision::Go => {
+                    format!("; the GO #{} does not count: {}", voice.latest.index, voice.why_not(self.decisions))
+                }
                 Decision::NoGo => String::new(),
             };
             let reason = Reason::new(
@@ -177,7 +179,7 @@ impl<'a, 's> Case<'a, 's> {
         let mut found = format!("{counting} of {needed} GOs count on #{}", self.target.index);
         for voice in self.standing.voices.iter().filter(|voice| !voice.counts()) {
             if voice.signoff.decision == Decision::Go {
-                let why = self.why_not(voice);
+                let why = voice.why_not(self.decisions);
                 found.push_str(&format!("; the GO #{} of {} does not: {why}", voice.latest.index, voice.who));
             }
         }
@@ -193,23 +195,6 @@ impl<'a, 's> Case<'a, 's> {
         )
     }
 
-    /// Why a person's GO does not count.
-    fn why_not(&self, voice: &Voice<'_>) -> String {
-        let texts = voice.doubts.iter().map(|doubt| match doubt {
-            Doubt::NotAllowed => format!("{} did not hold the role signoff then", voice.who),
-            Doubt::Compromised => "its key is compromised by now".to_owned(),
-            Doubt::Objected => "it broke a rule when it was made (`proofmark verify` names it)".to_owned(),
-            Doubt::Withdrawn { by } => format!("{} withdrew it, in #{by}", self.decisions.name_at(*by)),
-            Doubt::RestsOnWithdrawn { what, by } => {
-                format!("#{what}, on which it rests, was withdrawn by {} in #{by}", self.decisions.name_at(*by))
-            }
-            Doubt::NotYet { made } => format!("it was made {made}, after the moment asked about"),
-            Doubt::Expired { since, by_rule: true } => format!("it expired {since} by the rule signoffMaxAgeDays"),
-            Doubt::Expired { since, by_rule: false } => format!("it expired {since}"),
-        });
-        texts.collect::<Vec<_>>().join("; ")
-    }
-
     /// The rule that the evaluator may not be the only approver.
     fn appenders(&mut self) {
         if self.now.rules().appender_may_be_only_signoff != Some(false) {
@@ -222,7 +207,9 @@ impl<'a, 's> Case<'a, 's> {
         };
         let all = self.all();
         let appenders: BTreeSet<&str> = all.iter().filter_map(evaluated).collect();
-        if self.standing.counting().any(|voice| !appenders.contains(voice.who)) {
+        // Where nobody's GO counts, that is the reason.
+        let mut counting = self.standing.counting().peekable();
+        if counting.peek().is_none() || counting.any(|voice| !appenders.contains(voice.who)) {
             return;
         }
         let names: Vec<_> = appenders.into_iter().collect();

@@ -3,7 +3,7 @@
 //!
 //! Pure: receipts, trust statements and moments are arguments. The audit (`verify`) holds decisions in a log against
 //! these rules, and `authorize` adds to the judgement what only the ledger's files can say. Whatever cannot be known
-//! blocks. `docs/format.md`, section "Decisions", is normative.
+//! blocks. `docs/format.md`, section 18, is normative.
 
 mod closure;
 mod code;

@@ -128,7 +128,11 @@ impl Decisions {
     }
 
     fn incomplete(&self, body: &Signoff) -> Option<Objection> {
-        let mut code = ObjectionCode::SignoffIncomplete;
+        let mut rests_on = [body.target].into_iter().chain(body.rests_on.iter().copied());
+        if let Some(absent) = rests_on.find(|one| self.noted(*one).is_none()) {
+            let expected = format!("receipt {} earlier in the log, at index {}", absent.receipt, absent.index);
+            return Some(objection(ObjectionCode::NotThere, expected, "no such receipt"));
+        }
         let (expected, found) = match *self.gaps(body.target, &body.rests_on).first()? {
             Gap::Named { missing, by } => (
                 format!("`restsOn` with #{}, which #{by} names", missing.index),
@@ -138,18 +142,13 @@ impl Decisions {
                 format!("`restsOn` with #{}, a waiver about #{about}", missing.index),
                 format!("#{} is not listed", missing.index),
             ),
-            Gap::Absent { listed } => {
-                code = ObjectionCode::NotThere;
-                let expected = format!("receipt {} earlier in the log, at index {}", listed.receipt, listed.index);
-                (expected, "no such receipt".to_owned())
-            }
             Gap::Kind { listed, kind } => {
                 let kinds = super::closure::RESTABLE.map(Kind::as_str).join(", ");
                 let expected = format!("`restsOn` with receipts of the kinds {kinds} only");
                 (expected, format!("#{} is a {kind} receipt", listed.index))
             }
         };
-        Some(objection(code, expected, found))
+        Some(objection(ObjectionCode::SignoffIncomplete, expected, found))
     }
 
     fn on_withdrawn(&self, one: ReceiptRef, what: &str) -> Option<Objection> {
@@ -193,7 +192,7 @@ impl Decisions {
         }
         found.extend(self.on_withdrawn(body.target, "a waiver"));
         let person = then.person_of(key).map(|person| person.name.as_str());
-        let own = target.is_some_and(|target| target.signer.person.as_deref() == person);
+        let own = person.is_some() && target.is_some_and(|target| target.signer.person.as_deref() == person);
         if then.rules().appender_may_be_only_signoff == Some(false) && own {
             let expected = "a waiver by somebody else than the appender (rule appenderMayBeOnlySignoff)";
             let said = format!("{} appended #{} too", person.unwrap_or("the signer"), body.target.index);

@@ -61,6 +61,23 @@ impl Voice<'_> {
     pub fn counts(&self) -> bool {
         self.signoff.decision == Decision::Go && self.doubts.is_empty() && self.no_go.is_none()
     }
+
+    /// Why the latest sign-off does not count, in words; empty where it does or is a NO-GO.
+    pub fn why_not(&self, decisions: &Decisions) -> String {
+        let texts = self.doubts.iter().map(|doubt| match doubt {
+            Doubt::NotAllowed => format!("{} did not hold the role signoff then", self.who),
+            Doubt::Compromised => "its key is compromised by now".to_owned(),
+            Doubt::Objected => "it broke a rule when it was made (`proofmark verify` names it)".to_owned(),
+            Doubt::Withdrawn { by } => format!("{} withdrew it, in #{by}", decisions.name_at(*by)),
+            Doubt::RestsOnWithdrawn { what, by } => {
+                format!("#{what}, on which it rests, was withdrawn by {} in #{by}", decisions.name_at(*by))
+            }
+            Doubt::NotYet { made } => format!("it was made {made}, after the moment asked about"),
+            Doubt::Expired { since, by_rule: true } => format!("it expired {since} by the rule signoffMaxAgeDays"),
+            Doubt::Expired { since, by_rule: false } => format!("it expired {since}"),
+        });
+        texts.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// Every person's word on one receipt.
