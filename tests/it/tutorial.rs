@@ -104,6 +104,11 @@ fn evaluating_a_system_does_what_it_says() {
 }
 
 #[test]
+fn the_guide_to_signing_a_go_does_what_it_says() {
+    execute("docs/signoff.md", 30);
+}
+
+#[test]
 fn ellipses_match_what_they_stand_for_and_nothing_else() {
     assert!(line_matches("a…c", "abc") && line_matches("a…", "a") && line_matches("…", ""));
     assert!(!line_matches("a…c", "abd") && !line_matches("a", "ab"));
