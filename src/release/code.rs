@@ -73,6 +73,8 @@ codes! {
     LooksExceeded "looks-exceeded" log;
     /// The held-out records of a gate were looked at more often than the ledger allows.
     GateLooksExceeded "gate-looks-exceeded" files;
+    /// A waiver about something that the decision rests on broke a rule when it was made.
+    WaiverFaulty "waiver-faulty" log;
     /// Something that the decision rests on cannot be derived again.
     NotReplayed "not-replayed" files;
     /// Structure, log, signatures or trust of the ledger are not sound.

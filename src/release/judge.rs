@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{Code, Reason, WAIVABLE, waivable_on};
 use super::fold::{Decisions, Said};
+use super::objection::listed;
 use super::standing::{Standing, is_good};
 use crate::object::ReceiptId;
 use crate::receipt::{Decision, Kind, Moment, ReceiptRef, Release};
@@ -27,6 +28,8 @@ pub struct Waived {
     pub expires: Moment,
     /// Why it does not count, where it does not.
     pub doubt: Option<String>,
+    /// Whether it would count if the sign-offs listed it.
+    pub unlisted: bool,
 }
 
 /// What the log says about the release of one gate receipt.
@@ -62,6 +65,7 @@ pub fn judge<'a>(decisions: &'a Decisions, now: &Statement, target: ReceiptRef, 
     case.appenders();
     case.signers();
     case.checks();
+    case.faulty();
     let Case { reasons, mut rests_on, waivers, .. } = case;
     // A waiver that does not count is shown, and nothing rests on it.
     rests_on.retain(|index, _| !waivers.iter().any(|waived| waived.waiver.index == *index && waived.doubt.is_some()));
@@ -268,6 +272,31 @@ impl<'a, 's> Case<'a, 's> {
         }
     }
 
+    /// A waiver of what can never be waived, or one that was void from the start, counts for nothing; that somebody forged it
+    /// into what a release rests on is a reason of its own.
+    fn faulty(&mut self) {
+        for waived in &self.waivers {
+            let Some(Said::Waiver(note)) = self.decisions.noted(waived.waiver).map(|noted| &noted.said) else {
+                continue;
+            };
+            if note.objections.is_empty() {
+                continue;
+            }
+            let (index, about, who) = (waived.waiver.index, waived.about.index, &waived.who);
+            let rules = listed(&note.objections);
+            let reason = Reason::new(
+                Code::WaiverFaulty,
+                format!(
+                    "waiver #{index} of {} on #{about}, by {who}, broke a rule when it was made: {rules}",
+                    waived.check
+                ),
+                "a release rests on no waiver that could not be made by the rules",
+                format!("`proofmark withdraw '#{index}'`, and the sign-offs that list it made again"),
+            );
+            self.reasons.push(reason.at(waived.waiver).by(who.clone()));
+        }
+    }
+
     fn failing(&self, one: ReceiptRef, said: &Said) -> Vec<(Code, String, String, String)> {
         let index = one.index;
         let waive =
@@ -324,6 +353,7 @@ impl<'a, 's> Case<'a, 's> {
                     continue;
                 }
                 let waiver = ReceiptRef { index, receipt: noted.id };
+                let (doubt, unlisted) = (self.doubt(waiver, one), self.unlisted(waiver, one));
                 found.push(Waived {
                     waiver,
                     who: noted.signer.name().to_owned(),
@@ -331,14 +361,15 @@ impl<'a, 's> Case<'a, 's> {
                     check: note.body.check.to_string(),
                     reason: note.body.reason.to_string(),
                     expires: note.body.expires,
-                    doubt: self.doubt(waiver, one),
+                    unlisted: doubt.is_none() && unlisted.is_some(),
+                    doubt: doubt.or(unlisted),
                 });
             }
         }
         found
     }
 
-    /// Why a waiver that is not withdrawn does not count.
+    /// Why a waiver that is not withdrawn does not count, whoever lists it.
     fn doubt(&self, waiver: ReceiptRef, about: ReceiptRef) -> Option<String> {
         let noted = self.decisions.noted(waiver)?;
         let Said::Waiver(note) = &noted.said else { return None };
@@ -350,7 +381,7 @@ impl<'a, 's> Case<'a, 's> {
             return Some("its key is compromised by now".to_owned());
         }
         if !note.objections.is_empty() {
-            return Some("it broke a rule when it was made (`proofmark verify` names it)".to_owned());
+            return Some(format!("it broke a rule when it was made: {}", listed(&note.objections)));
         }
         if note.body.expires <= self.at {
             return Some(format!("it expired {}", note.body.expires));
@@ -362,6 +393,11 @@ impl<'a, 's> Case<'a, 's> {
         if own && self.now.rules().appender_may_be_only_signoff == Some(false) {
             return Some(format!("{who} appended what it is about (rule appenderMayBeOnlySignoff)"));
         }
+        None
+    }
+
+    /// Which sign-off does not list a waiver, though it rests on what that is about.
+    fn unlisted(&self, waiver: ReceiptRef, about: ReceiptRef) -> Option<String> {
         let mut knowing = 0;
         for voice in self.standing.counting() {
             let lists = |one: &ReceiptRef| voice.signoff.rests_on.contains(one);

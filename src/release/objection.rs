@@ -43,6 +43,34 @@ pub enum ObjectionCode {
     AuthorizationDiffers,
 }
 
+impl ObjectionCode {
+    /// The code of the audit's finding for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DecisionTarget => "decision-target",
+            Self::NotThere => "reference-broken",
+            Self::OfTrust => "trust-withdrawn",
+            Self::SignoffIncomplete => "signoff-incomplete",
+            Self::RestsOnWithdrawn => "rests-on-withdrawn",
+            Self::SignoffBlocked => "signoff-blocked",
+            Self::SignoffExpired => "signoff-expired",
+            Self::RestsOnAsserted => "rests-on-asserted",
+            Self::WaiverCheck => "waiver-check",
+            Self::WaiverExpired => "waiver-expired",
+            Self::WaiverOwn => "waiver-own",
+            Self::WithdrawalOfNoGo => "withdrawal-of-no-go",
+            Self::AuthorizationSize => "authorization-size",
+            Self::AuthorizationBackdated => "authorization-backdated",
+            Self::AuthorizationDiffers => "authorization-differs",
+        }
+    }
+}
+
+/// Codes for people, as in `waiver-check, waiver-expired`.
+pub(super) fn listed(codes: &[ObjectionCode]) -> String {
+    codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 /// What a rule says against a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {

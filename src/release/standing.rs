@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fold::{Decisions, Noted, SignoffNote};
+use super::objection::listed;
 use crate::receipt::{Decision, Moment, ReceiptRef};
 use crate::trust::{KeyId, Standing as KeyStanding, Statement};
 
@@ -67,7 +68,7 @@ impl Voice<'_> {
         let texts = self.doubts.iter().map(|doubt| match doubt {
             Doubt::NotAllowed => format!("{} did not hold the role signoff then", self.who),
             Doubt::Compromised => "its key is compromised by now".to_owned(),
-            Doubt::Objected => "it broke a rule when it was made (`proofmark verify` names it)".to_owned(),
+            Doubt::Objected => format!("it broke a rule when it was made: {}", listed(&self.signoff.objections)),
             Doubt::Withdrawn { by } => format!("{} withdrew it, in #{by}", decisions.name_at(*by)),
             Doubt::RestsOnWithdrawn { what, by } => {
                 format!("#{what}, on which it rests, was withdrawn by {} in #{by}", decisions.name_at(*by))

@@ -291,11 +291,16 @@ fn waivers() -> Vec<Case> {
             let waiver = told.waive(all[2], regressed, days(1), &bob());
             told.go(gate, &[all[0], all[1], all[2], waiver], &ann());
         }),
-        case("a waiver that had expired when it was made", &[C::WaiverExpired], &[regressed], |told, gate| {
-            let all = told.regressed();
-            let waiver = told.waive(all[2], regressed, days(0), &bob());
-            told.go(gate, &[all[0], all[1], all[2], waiver], &ann());
-        }),
+        case(
+            "a waiver that had expired when it was made",
+            &[C::WaiverExpired],
+            &[regressed, "waiver-faulty"],
+            |told, gate| {
+                let all = told.regressed();
+                let waiver = told.waive(all[2], regressed, days(0), &bob());
+                told.go(gate, &[all[0], all[1], all[2], waiver], &ann());
+            },
+        ),
         case("a waiver without expiry", &[C::ReceiptMalformed], &["ledger-unsound", regressed], |told, gate| {
             let all = told.regressed();
             told.waive(all[2], regressed, days(9), &bob());
@@ -304,12 +309,12 @@ fn waivers() -> Vec<Case> {
             told.story.forge.raw(&crate::trust::altered(&entry, without, &bob()));
             told.go(gate, &all, &ann());
         }),
-        case("a waiver for integrity", &[C::WaiverCheck], &[], |told, gate| {
+        case("a waiver for integrity", &[C::WaiverCheck], &["waiver-faulty"], |told, gate| {
             told.waive(gate, "evidence-damaged", days(9), &bob());
             let waiver = told.story.forge.reference(2);
             told.go(gate, &[waiver], &ann());
         }),
-        case("a waiver for a signature, about what is wrong", &[C::WaiverCheck], &["no-go"], |told, gate| {
+        case("a waiver for a NO-GO, about that", &[C::WaiverCheck], &["no-go"], |told, gate| {
             let no_go = told.no_go(gate, &bob());
             told.waive(no_go, "no-go", days(9), &bob());
             told.go(gate, &[], &ann());
@@ -332,16 +337,22 @@ fn rules() -> Vec<Case> {
             let gate = told.gate(&sam());
             told.go(gate, &[], &sam());
         }),
-        case_under(alone, "the evaluator waives", &[C::WaiverOwn], &["comparison-regressed"], |told, _| {
-            let [base, current, _] = told.regressed();
-            let card = |index: ReceiptRef| told.story.forge.cards[index.index as usize].clone().unwrap();
-            let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
-            let body = Comparison { base, current, tolerance: DEFAULT_TOLERANCE.as_f64(), report };
-            let compared = told.say(Body::Comparison(body), &sam());
-            let waiver = told.waive(compared, "comparison-regressed", days(9), &sam());
-            let gate = told.gate(&sam());
-            told.go(gate, &[base, current, compared, waiver], &ann());
-        }),
+        case_under(
+            alone,
+            "the evaluator waives",
+            &[C::WaiverOwn],
+            &["comparison-regressed", "waiver-faulty"],
+            |told, _| {
+                let [base, current, _] = told.regressed();
+                let card = |index: ReceiptRef| told.story.forge.cards[index.index as usize].clone().unwrap();
+                let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
+                let body = Comparison { base, current, tolerance: DEFAULT_TOLERANCE.as_f64(), report };
+                let compared = told.say(Body::Comparison(body), &sam());
+                let waiver = told.waive(compared, "comparison-regressed", days(9), &sam());
+                let gate = told.gate(&sam());
+                told.go(gate, &[base, current, compared, waiver], &ann());
+            },
+        ),
         case_under(
             recomputed.clone(),
             "a GO on an asserted card",
