@@ -106,6 +106,9 @@ pub struct WaiverShown {
     /// Why it does not count, where it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// Whether it would count if the sign-offs listed it.
+    #[serde(skip)]
+    pub unlisted: bool,
 }
 
 /// A release decision with everything that it rests on and every reason against it.
@@ -249,5 +252,6 @@ fn waiver(waived: Waived) -> WaiverShown {
         reason: waived.reason,
         expires: waived.expires,
         doubt: waived.doubt,
+        unlisted: waived.unlisted,
     }
 }

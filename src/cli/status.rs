@@ -1,9 +1,11 @@
 //! `proofmark status`: one screen for a release manager.
 
+use std::collections::BTreeSet;
+
 use proofmark::authorize::{Document, Request, Wanted, When};
 use proofmark::calibrate::Comparator;
 use proofmark::receipt::{Kind, ReceiptRef, Release};
-use proofmark::release::{Decisions, Reading, Said};
+use proofmark::release::{Code, Decisions, Reading, Reason, Said, WAIVABLE};
 use proofmark::trust::Role;
 use serde::Serialize;
 
@@ -73,13 +75,14 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let document = decided(context, &ledger, &request)?;
     let reading = Reading::of(&ledger.snapshot()?)?;
     let decisions = &reading.decisions;
+    let comparisons = comparisons(decisions, &document);
     let status = Status {
         schema: "status.v1",
         trust_version: reading.chain.now().version(),
         signoffs_needed: reading.chain.now().needed(Role::Signoff),
-        comparisons: comparisons(decisions, &document),
         withdrawals: withdrawals(decisions, &document),
-        next: next(&document),
+        next: next(&document, &comparisons),
+        comparisons,
         release: &document,
     };
     context.answer(&status, || text(&status))?;
@@ -126,36 +129,63 @@ fn withdrawals(decisions: &Decisions, document: &Document) -> Vec<Withdrawn> {
 }
 
 /// The one command that leads on.
-fn next(document: &Document) -> String {
-    let Some(target) = document.target else { return "proofmark gate --predictions FILE --record".to_owned() };
+fn next(document: &Document, comparisons: &[Compared]) -> String {
+    let gate = || "proofmark gate --predictions FILE --record".to_owned();
+    let Some(target) = document.target else { return gate() };
     if document.decision == Release::Authorized {
         return format!("proofmark authorize '#{}' --record", target.index);
     }
-    let has = |code: &str| document.reasons.iter().find(|reason| reason.code == code);
-    let at = |code: &str| has(code).and_then(|reason| reason.index).unwrap_or(target.index);
-    for code in ["ledger-unsound", "evidence-missing", "evidence-damaged", "not-replayed"] {
-        if has(code).is_some() {
-            return "proofmark verify --replay".to_owned();
-        }
+    let of =
+        |codes: &[Code]| document.reasons.iter().find(|reason| codes.iter().any(|code| code.as_str() == reason.code));
+    let at = |reason: &Reason| reason.index.unwrap_or(target.index);
+    // What no code of a decision has is a finding of the audit.
+    let audited = |reason: &&Reason| Code::ALL.iter().all(|code| code.as_str() != reason.code);
+    if document.reasons.iter().any(|reason| audited(&reason)) || of(&[Code::LedgerUnsound, Code::NotReplayed]).is_some()
+    {
+        return "proofmark verify --replay".to_owned();
     }
-    for code in ["gate-blocked", "withdrawn", "signer-compromised", "gate-looks-exceeded"] {
-        if has(code).is_some() {
-            return "proofmark gate --predictions FILE --record".to_owned();
-        }
+    if of(&OVER).is_some() {
+        return gate();
     }
-    if has("no-go").is_some() {
-        return format!("proofmark show '#{}'", at("no-go"));
+    if let Some(no_go) = of(&[Code::NoGo]) {
+        return format!("proofmark show '#{}'", at(no_go));
     }
-    for code in ["comparison-regressed", "comparison-incomparable", "asserted-card", "looks-exceeded"] {
-        if has(code).is_some() {
-            return format!("proofmark waive '#{}' --check {code} --expires 30d --reason TEXT", at(code));
-        }
+    if let Some(faulty) = of(&[Code::WaiverFaulty]) {
+        return format!("proofmark withdraw '#{}' --reason TEXT", at(faulty));
     }
-    if has("signoff-missing").is_some() || has("only-appender").is_some() {
-        return format!("proofmark signoff '#{}' --decision go --reason TEXT", target.index);
+    if of(&[Code::MustPassFailing]).is_some() {
+        return "proofmark append --questions FILE --answers FILE".to_owned();
+    }
+    let waived = |reason: &Reason| {
+        let mut waivers = document.waivers.iter().filter(|waiver| waiver.check == reason.code);
+        waivers.any(|waiver| waiver.unlisted && Some(waiver.about.index) == reason.index)
+    };
+    let mut failing = document.reasons.iter().filter(|reason| WAIVABLE.iter().any(|code| code.as_str() == reason.code));
+    if let Some(reason) = failing.find(|reason| !waived(reason)) {
+        return format!("proofmark waive '#{}' --check {} --expires 30d --reason TEXT", at(reason), reason.code);
+    }
+    if of(&[Code::SignoffMissing, Code::OnlyAppender]).is_some()
+        || document.waivers.iter().any(|waiver| waiver.unlisted)
+    {
+        let about = document.waivers.iter().filter(|waiver| waiver.unlisted).map(|waiver| waiver.about.index);
+        let resting = comparisons.iter().filter(|compared| compared.rests_on).map(|compared| compared.index);
+        let with: BTreeSet<_> = about.chain(resting).filter(|about| *about != target.index).collect();
+        let with: String = with.into_iter().map(|about| format!(" --with '#{about}'")).collect();
+        return format!("proofmark signoff '#{}' --decision go{with} --reason TEXT", target.index);
     }
     format!("proofmark authorize '#{}'", target.index)
 }
+
+/// Reasons after which this gate run is over.
+const OVER: [Code; 7] = [
+    Code::GateBlocked,
+    Code::CandidateNotPassed,
+    Code::ThresholdNotSelected,
+    Code::NotScoredOnTest,
+    Code::Withdrawn,
+    Code::SignerCompromised,
+    Code::GateLooksExceeded,
+];
 
 fn text(status: &Status<'_>) -> String {
     let document = status.release;

@@ -58,6 +58,32 @@ fn it_shows_the_comparison_whether_the_release_rests_on_it_or_not() {
     assert_eq!(next(&office), "waive '#4' --check comparison-regressed --expires 30d --reason TEXT");
     let (_, document) = office.sandbox.json(&["status"]);
     schema::check(&document);
+    // A waiver is there now, and Ann's GO does not list it: she has to sign again, not somebody to waive again.
+    office.ok("bob", &["waive", "#4", "--check", "comparison-regressed", "--expires", "9d", "--reason", "x"]);
+    assert_eq!(next(&office), "signoff '#1' --decision go --with '#4' --reason TEXT");
+    office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#4"]);
+    assert_eq!(next(&office), "authorize '#1' --record");
+}
+
+#[test]
+fn what_is_damaged_or_forged_leads_to_whom_to_ask() {
+    let office = Office::under(parts(1), |told, gate| {
+        told.waive(gate, "evidence-damaged", crate::forger::days(9), &bob());
+        told.go(gate, &[told.story.forge.reference(2)], &crate::trust::ann());
+    });
+    let text = office.sandbox.ok(&["status"]);
+    let line = "missing    waiver-faulty: waiver #2 of evidence-damaged on #1, by Bob, broke a rule when it was made: waiver-check\n";
+    assert!(text.contains(line), "{text}");
+    assert_eq!(next(&office), "withdraw '#2' --reason TEXT");
+    office.ok("ci", &["withdraw", "#2", "--reason", "x"]);
+    office.go("ann");
+    assert_eq!(next(&office), "authorize '#1' --record");
+    let object = proofmark::object::ObjectId::of(include_bytes!("../../../fixtures/gate/go.jsonl")).to_string();
+    let path = format!(".ledger/objects/{}/{}", &object[..2], &object[2..]);
+    for path in [path.clone(), format!("{path}.zst")] {
+        let _ = std::fs::remove_file(office.sandbox.path(&path));
+    }
+    assert_eq!(next(&office), "verify --replay");
 }
 
 #[test]
