@@ -92,6 +92,7 @@ impl<'a> Deciding<'a> {
         let trust = Some(self.reading.chain.in_force().1);
         let predicate = Predicate { index, recorded_at, tool, trust, evidence: Vec::new(), note, body };
         self.refuse(&predicate, &hands)?;
+        self.reading.chain.permit(&hands.key(), &predicate.body)?;
         let kind = predicate.kind();
         let Predicate { recorded_at, tool, note, body, .. } = predicate;
         let draft = Draft { subject, evidence: Vec::new(), note, recorded_at, tool, body };

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use proofmark::receipt::{Body, Decision, Moment, ReceiptRef, Signoff, Text};
 use proofmark::release::{Reason, judge};
+use proofmark::trust::{Role, Statement};
 use serde::Serialize;
 
 use super::context::Context;
@@ -70,6 +71,28 @@ struct Document<'a> {
     rests_on: &'a [ReceiptRef],
     /// For a gate run: what still stands against its release, as far as the log says.
     missing: &'a [Reason],
+    /// For a trust receipt: what came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<Outcome>,
+}
+
+/// What a sign-off on a trust statement came to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome {
+    version: u64,
+    in_force: bool,
+    /// The roots who agree, where it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits: Option<Waits>,
+}
+
+/// Who agrees, and who could.
+#[derive(Serialize)]
+struct Waits {
+    needed: u32,
+    agreed: Vec<String>,
+    asked: Vec<String>,
 }
 
 /// Signs.
@@ -84,7 +107,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let about = about(&deciding, &body)?;
     let appended =
         deciding.append(&arguments.signing, target, arguments.note.clone(), Body::Signoff(body.clone()), &about)?;
-    let missing = missing(context, &deciding, target)?;
+    let (missing, trust) =
+        match (deciding.reading.decisions.gate(target.index), deciding.reading.chain.is_trust(target)) {
+            (Some(_), _) => (missing(&Deciding::read(context)?, target), None),
+            (None, true) => (Vec::new(), Some(outcome(&Deciding::read(context)?, target)?)),
+            (None, false) => (Vec::new(), None),
+        };
     let document = Document {
         schema: "signoff.v1",
         index: appended.index,
@@ -95,6 +123,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         expires: body.expires,
         rests_on: &body.rests_on,
         missing: &missing,
+        trust,
     };
     context.answer(&document, || text(&document))?;
     Ok(Exit::Yes)
@@ -125,27 +154,54 @@ fn signoff(
 
 fn about(deciding: &Deciding<'_>, body: &Signoff) -> Result<String, Failure> {
     let kind = deciding.kind(body.target)?;
+    if deciding.reading.chain.is_trust(body.target) {
+        let proposed = statement(deciding, body.target)?;
+        let changes = proposed.changes_from(deciding.reading.chain.now());
+        let changes = if changes.is_empty() { "no change".to_owned() } else { changes.join("; ") };
+        let (decision, index) = (body.decision, body.target.index);
+        return Ok(format!("{decision} on trust #{index}, version {}: {changes}", proposed.version()));
+    }
     let expires = body.expires.map(|expires| format!(", until {expires}")).unwrap_or_default();
     let rests_on = indexes(&body.rests_on);
     Ok(format!("{} on {kind} #{}{expires}, resting on {rests_on}", body.decision, body.target.index))
 }
 
 /// What still stands against the release of a gate run once this is in the log.
-fn missing(context: &Context, before: &Deciding<'_>, target: ReceiptRef) -> Result<Vec<Reason>, Failure> {
-    if before.reading.decisions.gate(target.index).is_none() {
-        return Ok(Vec::new());
-    }
-    let after = Deciding::read(context)?;
+fn missing(after: &Deciding<'_>, target: ReceiptRef) -> Vec<Reason> {
     let decisions = &after.reading.decisions;
     let at = decisions.newest().map_or(after.now, |newest| newest.max(after.now));
-    Ok(judge(decisions, after.reading.chain.now(), target, at).reasons)
+    judge(decisions, after.reading.chain.now(), target, at).reasons
+}
+
+/// Whether a trust statement is in force once this is in the log, and if not, for whom it waits.
+fn outcome(after: &Deciding<'_>, target: ReceiptRef) -> Result<Outcome, Failure> {
+    let chain = &after.reading.chain;
+    let version = statement(after, target)?.version();
+    let waits = chain.pending().iter().find(|proposal| proposal.receipt == target).map(|proposal| Waits {
+        needed: chain.now().needed(Role::Root),
+        agreed: proposal.agreed.iter().cloned().collect(),
+        asked: chain.asked(proposal).into_iter().map(str::to_owned).collect(),
+    });
+    Ok(Outcome { version, in_force: chain.in_force().1 == target, waits })
+}
+
+/// What a trust receipt states.
+fn statement(deciding: &Deciding<'_>, target: ReceiptRef) -> Result<Statement, Failure> {
+    let receipt = deciding.ledger.snapshot()?.receipt(target.index)?;
+    match &receipt.statement().predicate.body {
+        Body::Trust(statement) => Ok(statement.clone()),
+        _ => Err(Failure::refused(format!("#{} is no trust receipt", target.index))),
+    }
 }
 
 fn text(document: &Document<'_>) -> String {
     let Document { index, receipt, decision, target, missing, .. } = document;
     let expires = document.expires.map(|expires| format!(", until {expires}")).unwrap_or_default();
     let mut text = format!("receipt {index}  {}  {decision} on #{}{expires}\n", &receipt[..12], target.index);
-    text.push_str(&format!("rests on {}\n", indexes(document.rests_on)));
+    match &document.trust {
+        Some(trust) => text.push_str(&trust_text(trust)),
+        None => text.push_str(&format!("rests on {}\n", indexes(document.rests_on))),
+    }
     for reason in *missing {
         text.push_str(&format!(
             "still missing: {}: {}\n  {}\n",
@@ -155,4 +211,22 @@ fn text(document: &Document<'_>) -> String {
         ));
     }
     text
+}
+
+fn trust_text(trust: &Outcome) -> String {
+    let names = |names: &[String]| match names {
+        [] => "nobody".to_owned(),
+        names => names.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", "),
+    };
+    match (trust.in_force, &trust.waits) {
+        (true, _) => format!("trust version {} is in force\n", trust.version),
+        (false, Some(Waits { needed, agreed, asked })) => format!(
+            "trust version {} waits: {} of {needed} roots agree ({}); asked: {}\n",
+            trust.version,
+            agreed.len(),
+            names(agreed),
+            names(asked)
+        ),
+        (false, None) => format!("trust version {} is not in force\n", trust.version),
+    }
 }

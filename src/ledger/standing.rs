@@ -154,6 +154,16 @@ fn target(snapshot: &Snapshot<'_>, reference: ReceiptRef) -> Result<Option<Body>
     Ok((receipt.id() == reference.receipt).then(|| receipt.statement().predicate.body.clone()))
 }
 
+impl TrustChain {
+    /// Refuses what trust does not allow this key to append next. A writer asks again, under its lock.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotAllowed`] and [`LedgerError::AgainstTrust`].
+    pub fn permit(&self, key: &KeyId, body: &Body) -> Result<(), LedgerError> {
+        refuse_violations(self, self.in_force().1, key, body)
+    }
+}
+
 /// Refuses what trust does not allow to be appended next.
 pub(super) fn refuse_violations(
     chain: &TrustChain,

@@ -110,3 +110,26 @@ fn a_gate_run_by_a_lost_key_cannot_be_signed_off() {
     });
     office.refused("ann", &GO, &["is not allowed", "has it as compromised"]);
 }
+
+#[test]
+fn a_root_sees_what_changes_and_whether_it_is_in_force() {
+    let office = Office::under(parts(1), |told, _| {
+        let proposal = told.story.next(|parts| parts.rules.max_looks = Some(3));
+        told.story.propose(&proposal, &crate::trust::ann());
+    });
+    let agree = ["signoff", "#2", "--decision", "go", "--reason", "x"];
+    let more: Vec<_> = agree.iter().copied().chain(["--with", "#1"]).collect();
+    office.refused("bob", &more, &["it rests on other receipts", "sign off the trust receipt alone"]);
+    let run = office.run("ann", &["signoff", "#2", "--decision", "no-go", "--reason", "wait"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("NO-GO on trust #2, version 2: rule maxLooks: off becomes 3\n"), "{}", run.stderr);
+    let waits = "trust version 2 waits: 0 of 2 roots agree (nobody); asked: Ann, Bob\n";
+    assert!(run.stdout.ends_with(waits), "{}", run.stdout);
+    let (code, document) = office.sandbox.json(&[&agree[..], &["--key", "bob.key"]].concat());
+    schema::check(&document);
+    let waits = serde_json::json!({"needed": 2, "agreed": ["Bob"], "asked": ["Ann"]});
+    assert_eq!((code, &document["trust"]["inForce"], &document["trust"]["waits"]), (0, &false.into(), &waits));
+    let said = office.ok("ann", &agree);
+    assert!(said.ends_with("trust version 2 is in force\n") && !said.contains("rests on"), "{said}");
+    office.refused("bob", &agree, &["that trust statement is in force already"]);
+}
