@@ -21,7 +21,7 @@ mod key;
 mod keyring;
 mod lm_eval;
 mod log;
-mod office;
+pub mod office;
 mod policy;
 mod profile;
 mod prove;

@@ -5,11 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 
 use proofmark::receipt::ReceiptRef;
 use proofmark::store::Directory;
+use proofmark::trust::Signer;
 
 use super::sandbox::{Run, Sandbox};
 use crate::forger::{Told, parts};
 use crate::keys::{log, person, text};
-use crate::trust::{Parts, ann, bob, eve, sam};
+use crate::trust::{Parts, ann, ann_too, bob, eve, sam};
 
 /// The sandbox. The gate run that is to be released, by CI, is #1.
 pub struct Office {
@@ -28,9 +29,12 @@ impl Office {
         tell(&mut told, gate);
         let mut sandbox = Sandbox::new();
         told.story.forge.write_to(&Directory::new(sandbox.path(".ledger")), &log());
-        for (name, key) in [("ci", person()), ("ann", ann()), ("bob", bob()), ("sam", sam()), ("eve", eve())] {
+        let keys =
+            [("ci", person()), ("ann", ann()), ("ann2", ann_too()), ("bob", bob()), ("sam", sam()), ("eve", eve())];
+        for (name, key) in keys {
             let file = sandbox.write(&format!("{name}.key"), text(&key, name));
             std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+            sandbox.write(&format!("{name}.pub"), key.public().to_openssh());
         }
         sandbox.env("PROOFMARK_LOG_KEY", &text(&log(), "log"));
         Self { sandbox }

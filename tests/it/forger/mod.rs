@@ -2,6 +2,7 @@
 //! `verify` with its own codes and blocks `authorize` with its own reasons.
 
 mod property;
+mod suite;
 mod told;
 
 use std::collections::BTreeSet;
@@ -55,19 +56,5 @@ fn every_forged_decision_blocks_with_its_own_reasons() {
             let said = [&reason.found, &reason.rule, &reason.remedy];
             assert!(said.iter().all(|text| !text.is_empty()), "{what}: {reason:?}");
         }
-    }
-}
-
-#[test]
-fn every_forgery_of_trust_blocks() {
-    for case in crate::trust::cases() {
-        let Ok(ledger) = Ledger::open(Box::new(case.store.clone())) else { continue };
-        let seen = tempfile::tempdir().unwrap();
-        let request = ask(Wanted::Newest, When::Clock(days(1)));
-        let document = authorize(&ledger, &Ratchet::new(seen.path()), &request, &mut |_, _| {}).unwrap();
-        assert_eq!(document.decision, Release::Blocked, "{}", case.what);
-        // What is only against trust now touches no decision here; everything else is against the whole log.
-        let now_only = case.codes == [Code::KeyCompromised];
-        assert_eq!(codes(&document).contains(&"ledger-unsound"), !now_only, "{}: {:#?}", case.what, document.reasons);
     }
 }
