@@ -248,7 +248,8 @@ pub fn judged(document: &Document) -> String {
     let at: Moment = document.at;
     let ledger = document.ledger.as_ref().map_or_else(String::new, |ledger| {
         let origin = one_line(&ledger.origin);
-        format!("judged     {} receipts of {origin}, root {}\n", ledger.size, ledger.root)
+        let receipts = if ledger.size == 1 { "receipt" } else { "receipts" };
+        format!("judged     {} {receipts} of {origin}, root {}\n", ledger.size, ledger.root)
     });
     format!("{ledger}time       {at}, {time}\n")
 }

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use proofmark::receipt::{Body, Decision, Moment, ReceiptRef, Signoff, Text};
-use proofmark::release::{Reason, judge};
+use proofmark::release::{Reason, Said as Noted, judge};
 use proofmark::trust::{Role, Statement};
 use serde::Serialize;
 
@@ -162,8 +162,28 @@ fn about(deciding: &Deciding<'_>, body: &Signoff) -> Result<String, Failure> {
         return Ok(format!("{decision} on trust #{index}, version {}: {changes}", proposed.version()));
     }
     let expires = body.expires.map(|expires| format!(", until {expires}")).unwrap_or_default();
-    let rests_on = indexes(&body.rests_on);
-    Ok(format!("{} on {kind} #{}{expires}, resting on {rests_on}", body.decision, body.target.index))
+    let says = deciding.reading.decisions.noted(body.target).map(|noted| says(&noted.said)).unwrap_or_default();
+    let (decision, index, rests_on) = (body.decision, body.target.index, indexes(&body.rests_on));
+    Ok(format!("{decision} on {kind} #{index}{says}{expires}, resting on {rests_on}: {}", body.reason))
+}
+
+/// What a receipt says, in a few words: whoever signs it off should see it.
+fn says(said: &Noted) -> String {
+    match said {
+        Noted::Gate(gate) => match &gate.recommended {
+            Some(model) if gate.go => format!(" (GO, {model} recommended)"),
+            _ => " (BLOCKED)".to_owned(),
+        },
+        Noted::Comparison(note) => {
+            let outcome = match (note.comparable, note.regressed) {
+                (false, _) => "not comparable",
+                (true, true) => "regressed",
+                (true, false) => "not regressed",
+            };
+            format!(" (#{} against #{}, {outcome})", note.current.index, note.base.index)
+        }
+        _ => String::new(),
+    }
 }
 
 /// What still stands against the release of a gate run once this is in the log.

@@ -256,7 +256,12 @@ impl Ledger {
     pub fn may_append(&self, signer: &dyn Signer, roles: &[Role], ratchet: &Ratchet) -> Result<String, LedgerError> {
         let snapshot = self.snapshot()?;
         let chain = self.chain_for(&snapshot, None)?;
-        let action = "appending to this ledger";
+        let action = match roles {
+            [Role::Signoff] => "signing off or waiving in this ledger",
+            [Role::Root] => "changing trust in this ledger",
+            [Role::Append] => "appending to this ledger",
+            _ => "withdrawing in this ledger",
+        };
         let person = chain.holder(&signer.public().fingerprint(), roles);
         let person = person.map_err(|refusal| LedgerError::NotAllowed { action, refusal })?.to_owned();
         let seen = ratchet.seen(&self.log)?;

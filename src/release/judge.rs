@@ -195,7 +195,10 @@ impl<'a, 's> Case<'a, 's> {
             Code::SignoffMissing,
             found,
             format!("trust version {version} asks for the GO of {needed} persons (thresholds.signoff)"),
-            format!("{more} more GO of: {who} (`proofmark signoff '#{}' --decision go`)", self.target.index),
+            format!(
+                "{more} more GO of: {who} (`proofmark signoff '#{}' --decision go --reason TEXT`)",
+                self.target.index
+            ),
         )
     }
 
@@ -291,7 +294,7 @@ impl<'a, 's> Case<'a, 's> {
                     waived.check
                 ),
                 "a release rests on no waiver that could not be made by the rules",
-                format!("`proofmark withdraw '#{index}'`, and the sign-offs that list it made again"),
+                format!("`proofmark withdraw '#{index}' --reason TEXT`, and the sign-offs that list it made again"),
             );
             self.reasons.push(reason.at(waived.waiver).by(who.clone()));
         }
@@ -299,8 +302,11 @@ impl<'a, 's> Case<'a, 's> {
 
     fn failing(&self, one: ReceiptRef, said: &Said) -> Vec<(Code, String, String, String)> {
         let index = one.index;
-        let waive =
-            |code: Code| format!("`proofmark waive '#{index}' --check {code}` and sign-offs that list the waiver");
+        let waive = |code: Code| {
+            format!(
+                "`proofmark waive '#{index}' --check {code} --expires 30d --reason TEXT` and sign-offs that list the waiver"
+            )
+        };
         let mut failing = Vec::new();
         match said {
             Said::Comparison(note) if !note.comparable => failing.push((

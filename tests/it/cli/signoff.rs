@@ -15,14 +15,17 @@ fn a_go_lists_what_it_rests_on_and_says_what_is_missing() {
     let office = Office::new();
     let run = office.run("ann", &GO);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    for part in ["signing a signoff receipt: GO on gate #1, resting on nothing else", "as Ann with key SHA256:"] {
+    for part in [
+        "signing a signoff receipt: GO on gate #1 (GO, synthetic-calibrated recommended), resting on nothing else: read the report",
+        "as Ann with key SHA256:",
+    ] {
         assert!(run.stderr.contains(part), "{}", run.stderr);
     }
     for part in [
         "receipt 2  ",
         "  GO on #1\nrests on nothing else\n",
         "still missing: signoff-missing: 1 of 2 GOs count on #1\n",
-        "  1 more GO of: Bob, Sam (`proofmark signoff '#1' --decision go`)\n",
+        "  1 more GO of: Bob, Sam (`proofmark signoff '#1' --decision go --reason TEXT`)\n",
     ] {
         assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
     }
