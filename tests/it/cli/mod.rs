@@ -29,6 +29,7 @@ mod questions;
 mod reindex;
 mod reveal;
 mod show;
+mod signing;
 mod signoff;
 mod status;
 mod trust;
