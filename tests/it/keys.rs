@@ -37,6 +37,18 @@ pub fn create(store: Box<dyn Store>) -> Result<Ledger, LedgerError> {
     )
 }
 
+/// What a receipt that says this is about: the receipts that it names, or else `other`.
+pub fn subject(ledger: &Ledger, body: &Body, other: &str) -> Vec<Subject> {
+    let snapshot = ledger.snapshot().unwrap();
+    let named = body.named().into_iter().filter(|(member, _)| *member != "restsOn");
+    let receipts =
+        named.map(|(_, named)| Some(Subject::of_receipt(snapshot.receipt(named.index).ok()?.bytes()).unwrap()));
+    match receipts.collect::<Option<Vec<_>>>() {
+        Some(named) if !named.is_empty() => named,
+        _ => vec![Subject::new(other.parse().unwrap(), Sha256::of(b"system"))],
+    }
+}
+
 /// A round of `main` that asserts `quality`.
 pub fn round(quality: f64) -> Draft {
     Draft {

@@ -10,7 +10,7 @@ use proofmark::trust::{KeyRecord, LogKey, Person, Role, Rules, SecretKey, Signer
 use proofmark::verify::{Axis, Code, NoticeCode, Options, Report, Status, verify};
 
 use crate::forge::{Forge, name};
-use crate::keys::{ORIGIN, log, moment, person, tool};
+use crate::keys::{ORIGIN, log, moment, person, subject, tool};
 
 const REPLAY: Options = Options { only: None, replay: true, pin: None };
 
@@ -508,10 +508,8 @@ impl Desk {
 
     fn append(&self, bodies: Vec<Body>, signer: &SecretKey) -> Result<Vec<ReceiptRef>, LedgerError> {
         let log = log();
-        let subject =
-            vec![proofmark::receipt::Subject::new("system".parse().unwrap(), proofmark::object::Sha256::of(b"system"))];
         let drafts = bodies.into_iter().map(|body| {
-            let (subject, recorded_at, tool) = (subject.clone(), moment(), tool());
+            let (subject, recorded_at, tool) = (subject(&self.ledger, &body, "system"), moment(), tool());
             Ok(Draft { subject, evidence: Vec::new(), note: None, recorded_at, tool, body })
         });
         let appended = self.ledger.append(drafts, signer, &LogSigner::new(ORIGIN, &log).unwrap(), &self.ratchet)?;

@@ -3,14 +3,13 @@
 use std::process::Command;
 
 use proofmark::ledger::{Draft, Ledger, LogSigner, Ratchet};
-use proofmark::object::Sha256;
-use proofmark::receipt::{Body, ReceiptRef, Subject};
+use proofmark::receipt::{Body, ReceiptRef};
 use proofmark::store::Directory;
 use proofmark::trust::SecretKey;
 
 use super::keyring::{ed25519, fingerprint, keygen, refused, security_key, tool, write_private};
 use super::sandbox::Sandbox;
-use crate::keys::{ORIGIN, log, moment, text, tool as program};
+use crate::keys::{ORIGIN, log, moment, subject, text, tool as program};
 use crate::schema::check;
 use crate::trust::{Story, ann, bob, eve, go, sam};
 
@@ -43,7 +42,7 @@ fn agree(sandbox: &Sandbox, target: ReceiptRef, signer: &SecretKey) {
 
 fn append(sandbox: &Sandbox, body: Body, signer: &SecretKey) {
     let ledger = Ledger::open(Box::new(Directory::new(sandbox.path(".ledger")))).unwrap();
-    let subject = vec![Subject::new("it".parse().unwrap(), Sha256::of(b""))];
+    let subject = subject(&ledger, &body, "it");
     let (recorded_at, tool) = (moment(), program());
     let draft = Draft { subject, evidence: Vec::new(), note: None, recorded_at, tool, body };
     let ratchet = Ratchet::new(sandbox.home().join("other-machine"));

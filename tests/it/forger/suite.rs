@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark::authorize::{Wanted, When};
 use proofmark::ledger::{Draft, Ledger, LogSigner, Ratchet};
-use proofmark::object::Sha256;
-use proofmark::receipt::{Body, Release, Subject};
+use proofmark::receipt::{Body, Release};
 use proofmark::store::{Directory, Memory};
 use proofmark::trust::{KeyRecord, Person, Role, Rules, SecretKey, Signer, Standing};
 use proofmark::verify::{Code, Options, verify};
@@ -14,7 +13,7 @@ use proofmark::verify::{Code, Options, verify};
 use super::told::{Told, parts};
 use super::{ask, days, decide};
 use crate::cli::office::Office;
-use crate::keys::{ORIGIN, log, moment, person, tool};
+use crate::keys::{ORIGIN, log, moment, person, subject, tool};
 use crate::trust::{Parts, Story, ann, eve, forgeries, sam};
 
 /// What was tried and refused.
@@ -31,7 +30,7 @@ impl Tried {
     /// A receipt that no command makes, given to a writer of the library.
     fn append(&mut self, office: &Office, body: Body, signer: &SecretKey, says: &str) {
         let ledger = Ledger::open(Box::new(Directory::new(office.sandbox.path(".ledger")))).unwrap();
-        let subject = vec![Subject::new("it".parse().unwrap(), Sha256::of(b""))];
+        let subject = subject(&ledger, &body, "it");
         let draft = Draft { subject, evidence: Vec::new(), note: None, recorded_at: moment(), tool: tool(), body };
         let (log, seen) = (log(), tempfile::tempdir().unwrap());
         let before = ledger.snapshot().unwrap().size();
