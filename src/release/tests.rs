@@ -399,7 +399,7 @@ fn the_evaluator_is_not_the_only_approver_where_the_rule_says_so() {
     world.say(BOB, 1, own);
     let other = world.gate(CI, true);
     world.go(BOB, other, &[compared]);
-    assert_eq!(world.judged(other, 1), ["comparison-regressed", "only-appender"]);
+    assert_eq!(world.judged(other, 1), ["comparison-regressed", "only-appender", "waiver-faulty"]);
 }
 
 #[test]
