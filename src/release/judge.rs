@@ -61,6 +61,7 @@ pub fn judge<'a>(decisions: &'a Decisions, now: &Statement, target: ReceiptRef, 
     let mut case = Case::new(decisions, now, target, at, &standing);
     case.verdict();
     case.withdrawn();
+    case.no_goes();
     case.voices();
     case.appenders();
     case.signers();
@@ -146,10 +147,25 @@ impl<'a, 's> Case<'a, 's> {
         }
     }
 
-    fn voices(&mut self) {
-        for voice in &self.standing.voices {
+    /// A NO-GO on anything that the release rests on speaks against it, as one on the gate run does.
+    fn no_goes(&mut self) {
+        for one in self.all() {
+            match one == self.target {
+                true => self.no_goes_on(one, self.standing),
+                false => self.no_goes_on(one, &Standing::of(self.decisions, one.index, self.now, self.at)),
+            }
+        }
+    }
+
+    fn no_goes_on(&mut self, one: ReceiptRef, standing: &Standing<'a>) {
+        for voice in &standing.voices {
             let Some(index) = voice.no_go else { continue };
             let Some(no_go) = self.decisions.reference(index) else { continue };
+            let to = if one == self.target {
+                String::new()
+            } else {
+                format!(" to #{}, on which the release rests,", one.index)
+            };
             let why = match self.decisions.at(index).map(|noted| &noted.said) {
                 Some(Said::Signoff(note)) => note.reason.to_string(),
                 _ => String::new(),
@@ -162,12 +178,15 @@ impl<'a, 's> Case<'a, 's> {
             };
             let reason = Reason::new(
                 Code::NoGo,
-                format!("{} says NO-GO in #{index}: {why}{later}", voice.who),
+                format!("{} says NO-GO{to} in #{index}: {why}{later}", voice.who),
                 "one standing NO-GO blocks, whatever others say",
                 format!("a later GO by {}, or their withdrawal of #{index}", voice.who),
             );
             self.reasons.push(reason.at(no_go).by(voice.who));
         }
+    }
+
+    fn voices(&mut self) {
         let counting = self.standing.counting().count();
         let needed = self.now.needed(Role::Signoff);
         if u32::try_from(counting).unwrap_or(u32::MAX) < needed {

@@ -231,6 +231,44 @@ fn one_no_go_blocks_until_its_person_takes_it_back() {
 }
 
 #[test]
+fn a_no_go_on_what_a_release_rests_on_blocks_it_and_nothing_else() {
+    let mut world = World::new(&Trusted::default());
+    let (base, current) = (world.round(Basis::Recomputed), world.round(Basis::Recomputed));
+    let compared = world.comparison(base, current, clean());
+    let gate = world.gate(CI, true);
+    let no_go = world.no_go(BOB, base);
+    world.go(ANN, gate, &[]);
+    assert_eq!(world.judged(gate, 1), NONE, "nothing here rests on it");
+    world.go(ANN, gate, &[compared]);
+    assert_eq!(world.judged(gate, 1), ["no-go"]);
+    let found = judge(&world.decisions, &world.trust, gate, moment(1));
+    let reason = found.reasons.first().unwrap();
+    assert_eq!(reason.index, Some(no_go.index));
+    assert!(
+        reason.found.contains(&format!("NO-GO to #{}, on which the release rests,", base.index)),
+        "{}",
+        reason.found
+    );
+    world.go(ANN, base, &[]);
+    assert_eq!(world.judged(gate, 1), ["no-go"], "another's GO does not take it back");
+    world.go(BOB, base, &[]);
+    assert_eq!(world.judged(gate, 1), NONE);
+}
+
+#[test]
+fn a_waiver_that_no_command_makes_blocks_until_it_is_withdrawn() {
+    let mut world = World::new(&Trusted::default());
+    let gate = world.gate(CI, true);
+    let forged = world.say(BOB, 0, Body::Waiver(waiver(gate, "evidence-damaged", 9)));
+    world.go(ANN, gate, &[]);
+    assert_eq!(world.judged(gate, 1), ["waiver-faulty"]);
+    world.withdraw(ANN, forged);
+    assert_eq!(world.judged(gate, 1), ["signoff-missing"], "the GO lists what was withdrawn");
+    world.go(ANN, gate, &[]);
+    assert_eq!(world.judged(gate, 1), NONE);
+}
+
+#[test]
 fn a_no_go_counts_whatever_became_of_its_key_and_what_speaks_for_a_release_does_not() {
     let mut world = World::new(&Trusted::default());
     let gate = world.gate(CI, true);

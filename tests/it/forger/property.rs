@@ -27,6 +27,10 @@ enum Act {
     NoGo {
         who: u8,
     },
+    /// On the comparison, which only some sign-offs rest on. It is never taken back.
+    NoGoComparison {
+        who: u8,
+    },
     /// The person's latest sign-off is withdrawn, by themself.
     TakeBack {
         who: u8,
@@ -41,6 +45,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         6 => (0..3u8, any::<bool>()).prop_map(|(who, with_comparison)| Act::Go { who, with_comparison }),
         2 => (0..3u8).prop_map(|who| Act::NoGo { who }),
+        1 => (0..3u8).prop_map(|who| Act::NoGoComparison { who }),
         2 => (0..3u8).prop_map(|who| Act::TakeBack { who }),
         2 => Just(Act::Waive),
         1 => Just(Act::WithdrawWaivers),
@@ -72,6 +77,7 @@ struct Model {
     words: BTreeMap<u8, Vec<Word>>,
     waivers: BTreeSet<u64>,
     withdrawn: BTreeSet<u64>,
+    disputed: bool,
     gate: u64,
     comparison: u64,
 }
@@ -93,6 +99,7 @@ impl Model {
         let good =
             |waiver: &u64| !self.withdrawn.contains(waiver) && knowing.iter().all(|word| word.lists.contains(waiver));
         let regressed = !knowing.is_empty() && !self.waivers.iter().any(good);
+        let vetoed = vetoed || (self.disputed && !knowing.is_empty());
         counting.len() >= 2 && !vetoed && !regressed && !self.withdrawn.contains(&self.gate)
     }
 }
@@ -118,6 +125,10 @@ fn tell(acts: &[Act]) -> (Forge, Model) {
                 let index = told.no_go(gate, &key(who)).index;
                 let word = Word { index, decision: Decision::NoGo, lists: BTreeSet::new(), void: false };
                 model.words.entry(who).or_default().push(word);
+            }
+            Act::NoGoComparison { who } => {
+                told.no_go_with(rounds[2], &rounds[..2], &key(who));
+                model.disputed = true;
             }
             Act::TakeBack { who } => {
                 let Some(index) = model.words.get(&who).and_then(|words| words.last()).map(|word| word.index) else {

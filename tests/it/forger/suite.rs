@@ -292,6 +292,16 @@ fn signoffs() -> Vec<Forgery> {
             forged: &["a sign-off copied from another ledger", "a sign-off copied to a later place"],
         },
         Forgery {
+            what: "a receipt that cannot be read, of an unknown kind, or with a bad signature",
+            made: |_| {},
+            possible: "no command writes one",
+            forged: &[
+                "a receipt that cannot be read",
+                "a receipt of a kind that is not known",
+                "a receipt whose signature does not hold",
+            ],
+        },
+        Forgery {
             what: "a sign-off on a receipt that was withdrawn",
             made: |tried| {
                 let office = regressed(Rules::default());
@@ -344,7 +354,7 @@ fn signoffs() -> Vec<Forgery> {
                 }
             },
             possible: "",
-            forged: &["a NO-GO withdrawn by another", "a NO-GO after a GO"],
+            forged: &["a NO-GO withdrawn by another", "a NO-GO after a GO", "a NO-GO on what a GO rests on"],
         },
         Forgery {
             what: "a GO on a verdict that is BLOCKED",

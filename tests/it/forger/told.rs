@@ -58,6 +58,12 @@ impl Told {
         self.say(Body::Signoff(body), signer)
     }
 
+    /// On what names other receipts, which are listed.
+    pub fn no_go_with(&mut self, target: ReceiptRef, rests_on: &[ReceiptRef], signer: &SecretKey) -> ReceiptRef {
+        let body = self.signoff(Decision::NoGo, target, rests_on);
+        self.say(Body::Signoff(body), signer)
+    }
+
     pub fn withdraw(&mut self, target: ReceiptRef, signer: &SecretKey) -> ReceiptRef {
         self.say(Body::Withdrawal(Withdrawal { target, reason: because() }), signer)
     }
@@ -141,7 +147,7 @@ pub fn whole_story() -> Told {
 
 /// The cases that are known here.
 pub fn cases() -> Vec<Case> {
-    [keys(), signoffs(), waivers(), rules(), authorizations()].into_iter().flatten().collect()
+    [keys(), unreadable(), signoffs(), waivers(), rules(), authorizations()].into_iter().flatten().collect()
 }
 
 fn keys() -> Vec<Case> {
@@ -185,6 +191,33 @@ fn keys() -> Vec<Case> {
         case_under(two, "two keys of one person posing as two", &[], &[missing], |told, gate| {
             told.go(gate, &[], &ann());
             told.go(gate, &[], &ann_too());
+        }),
+    ]
+}
+
+/// Receipts of which nobody can say that they were no NO-GO.
+fn unreadable() -> Vec<Case> {
+    let unsound = "ledger-unsound";
+    vec![
+        case("a receipt that cannot be read", &[C::ReceiptMalformed], &[unsound], |told, gate| {
+            told.go(gate, &[], &ann());
+            told.story.forge.raw(b"{\"no\":\"receipt\"}");
+        }),
+        case("a receipt of a kind that is not known", &[C::ReceiptMalformed], &[unsound], |told, gate| {
+            told.go(gate, &[], &ann());
+            told.no_go(gate, &bob());
+            let entry = told.story.forge.entries.pop().unwrap();
+            let veto = |text: String| text.replace("urn:x-proofmark:signoff:v1", "urn:x-proofmark:veto:v1");
+            told.story.forge.raw(&crate::trust::altered(&entry, veto, &bob()));
+        }),
+        case("a receipt whose signature does not hold", &[C::SignatureBad], &[unsound, "no-go"], |told, gate| {
+            told.go(gate, &[], &ann());
+            told.no_go(gate, &bob());
+            let entry = told.story.forge.entries.pop().unwrap();
+            let mut envelope: serde_json::Value = serde_json::from_slice(&entry).unwrap();
+            let other: serde_json::Value = serde_json::from_slice(&told.story.forge.entries[2]).unwrap();
+            envelope["signatures"][0]["sig"] = other["signatures"][0]["sig"].clone();
+            told.story.forge.raw(&serde_json::to_vec(&envelope).unwrap());
         }),
     ]
 }
@@ -252,6 +285,11 @@ fn signoffs() -> Vec<Case> {
         case("a NO-GO after a GO", &[], &["no-go", missing], |told, gate| {
             told.go(gate, &[], &ann());
             told.no_go(gate, &ann_too());
+        }),
+        case("a NO-GO on what a GO rests on", &[], &["no-go"], |told, gate| {
+            let base = told.story.round(&[], &person());
+            told.no_go(base, &bob());
+            told.go(gate, &[base], &ann());
         }),
         case("a NO-GO by a key that was lost since", &[C::KeyCompromised], &["no-go"], |told, gate| {
             told.no_go(gate, &ann_too());
