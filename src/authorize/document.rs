@@ -57,6 +57,10 @@ pub struct CandidateShown {
     pub threshold: Option<String>,
     /// Every gate with what was measured on test.
     pub gates: Vec<crate::gate::GateReport>,
+    /// The task profile that says which gates there are.
+    pub profile: crate::gate::ProfileName,
+    /// The coverage floor that the threshold had to clear, 0 to 1.
+    pub min_coverage: f64,
 }
 
 /// One person's word.
@@ -225,6 +229,8 @@ fn candidate(report: &Report) -> Option<CandidateShown> {
         model: candidate.model.clone(),
         threshold: candidate.threshold_as_written.clone(),
         gates: candidate.gates.clone(),
+        profile: report.profile.clone(),
+        min_coverage: report.min_coverage,
     })
 }
 

@@ -203,6 +203,9 @@ pub fn subject(document: &Document) -> String {
     if let Some(candidate) = &document.candidate {
         let threshold = candidate.threshold.as_deref().unwrap_or("none");
         text.push_str(&format!("candidate  {} at threshold {threshold}\n", one_line(&candidate.model)));
+        let (profile, floor) = (&candidate.profile, candidate.min_coverage);
+        let name = one_line(&profile.name);
+        text.push_str(&format!("profile    {name} {}, coverage floor {floor}\n", profile.blake3.short()));
     }
     text
 }
