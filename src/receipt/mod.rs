@@ -14,8 +14,8 @@ pub use decision::{Authorization, Decision, Release, Signoff, Waiver, Withdrawal
 pub use envelope::{MAX_RECEIPT_BYTES, PAYLOAD_TYPE, Receipt, pre_authentication_encoding};
 pub use moment::Moment;
 pub use predicate::{
-    Baseline, Basis, Body, CandidateCounts, Comparison, Evidence, EvidenceError, GateBody, Kind, Predicate, ReceiptRef,
-    ScorecardBody, Tool, sorted_evidence,
+    Baseline, Basis, Body, CandidateCounts, Comparison, Evidence, EvidenceError, GateBody, Kind, MAX_EVIDENCE_BYTES,
+    Predicate, ReceiptRef, ScorecardBody, Tool, sorted_evidence,
 };
 pub use statement::{STATEMENT_TYPE, Statement, Subject, SubjectDigest};
 pub use text::{LineName, ReasonCode, Role, Text};

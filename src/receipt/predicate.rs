@@ -15,6 +15,9 @@ use crate::trust;
 /// The prefix of every predicate type; `urn:x-proofmark:<kind>:v1`.
 const PREFIX: &str = "urn:x-proofmark:";
 
+/// The most bytes of an object that a receipt may name: 2^40.
+pub const MAX_EVIDENCE_BYTES: u64 = 1 << 40;
+
 /// The program that made the receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -374,16 +377,18 @@ impl Predicate {
 
     /// The rules that the members' own types do not carry.
     pub(super) fn hold_together(&self) -> Result<(), ReceiptError> {
-        let sizes = self.evidence.iter().map(|evidence| evidence.size);
+        if let Some(evidence) = self.evidence.iter().find(|evidence| evidence.size > MAX_EVIDENCE_BYTES) {
+            return Err(text_error("a size of evidence", "at most 2^40", &evidence.size.to_string()));
+        }
         let named = self.body.named().into_iter().map(|(_, reference)| reference.index);
         let of_body = match &self.body {
             Body::Gate(body) => Some(body.candidates.total),
             Body::Authorization(body) => Some(body.size),
             _ => None,
         };
-        let counts = sizes.chain([self.index]).chain(self.trust.map(|trust| trust.index)).chain(named).chain(of_body);
+        let counts = [self.index].into_iter().chain(self.trust.map(|trust| trust.index)).chain(named).chain(of_body);
         if let Some(count) = counts.into_iter().find(|count| i128::from(*count) > MAX_SAFE_INTEGER) {
-            return Err(text_error("an index or size", "at most 2^53 - 1", &count.to_string()));
+            return Err(text_error("an index or count", "at most 2^53 - 1", &count.to_string()));
         }
         for text in
             [&self.tool.name, &self.tool.version].into_iter().chain(self.evidence.iter().map(|one| &one.media_type))

@@ -11,7 +11,7 @@ use super::finding::{Axis, Code, Finding};
 use super::survey::{Survey, object_file, refused};
 use crate::object::{ObjectId, ReceiptId, Sha256};
 use crate::receipt::{Evidence, Receipt};
-use crate::store::{MAX_OBJECT_BYTES, Name, Store, StoreError, open_object};
+use crate::store::{Name, Store, StoreError, open_object};
 
 /// Objects of at least this many bytes are hashed one after another, each on all cores.
 const LARGE: u64 = 1 << 20;
@@ -102,12 +102,6 @@ impl<'a> Objects<'a> {
         let promised = format!("{size} bytes, BLAKE3 {blake3}");
         if !forms.raw && !forms.compressed {
             return Ok((0, finding(Code::EvidenceMissing, promised, "nothing".to_owned())));
-        }
-        if *size > MAX_OBJECT_BYTES {
-            return Ok((
-                0,
-                finding(Code::EvidenceDamaged, promised, "an object beyond what a ledger holds".to_owned()),
-            ));
         }
         let digests = match self.digests(&file, &task.evidence, compressed) {
             Ok(Some(digests)) => digests,

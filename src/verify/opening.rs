@@ -134,7 +134,11 @@ fn read_genesis(
     docket: &mut Docket,
 ) -> Result<Option<Genesis>, VerifyError> {
     let exact = TileName::in_tree(0, 0, size.min(WIDTH)).and_then(TileName::bundle);
-    let versions = exact.into_iter().flat_map(|bundle| survey.narrower(bundle).into_iter().chain([bundle]).rev());
+    let all = exact.and(TileName::entries(0, WIDTH as u16).ok());
+    let all = all.into_iter().flat_map(|full| survey.narrower(full).into_iter().chain([full]));
+    let (wider, fitting): (Vec<_>, Vec<_>) = all.partition(|bundle| Some(bundle.width()) > exact.map(TileName::width));
+    // The widest that the checkpoint knows first. Where a writer removed them, a wider one begins alike.
+    let versions = fitting.into_iter().rev().chain(wider);
     let mut found = "no first bundle".to_owned();
     for bundle in versions {
         match content(store, &bundle.to_string(), MAX_BUNDLE_BYTES)? {

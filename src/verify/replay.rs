@@ -143,14 +143,14 @@ impl Case<'_> {
             Err(error) => return self.unreadable(error),
         };
         self.check_identity(body, &evidence);
-        match &evidence.judged {
-            Some(round) => {
-                self.check_card(body, &round.card);
-                self.count("derived");
-                self.bridge(body, &round.correct)?;
-            }
-            None if body.basis == Basis::Recomputed => self.incomplete(body),
-            None => {}
+        if let Some(round) = &evidence.judged {
+            self.check_card(body, &round.card);
+            self.count("derived");
+            self.bridge(body, &round.correct)?;
+        }
+        // Also where a card follows from something else: leaves and judgements without a seal are no questions.
+        if body.basis == Basis::Recomputed {
+            self.incomplete(body);
         }
         if evidence.judge_believed {
             let is_command = Scorer::parse(body.scorer.as_str()).is_ok_and(|scorer| scorer.as_command().is_some());

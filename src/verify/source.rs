@@ -3,6 +3,7 @@
 use super::survey::{Content, content};
 use super::{MAX_BUNDLE_BYTES, VerifyError, WIDTH};
 use crate::dossier::Dossier;
+use crate::ledger::read_bundle;
 use crate::merkle::{Bundle, TileName};
 use crate::receipt::Receipt;
 use crate::store::Store;
@@ -31,8 +32,13 @@ impl Entries for Bundles<'_> {
     fn entry(&self, index: u64) -> Result<Option<Vec<u8>>, VerifyError> {
         let (place, within) = (index / WIDTH, (index % WIDTH) as usize);
         let Some(bundle) = TileName::in_tree(0, place, self.size).and_then(TileName::bundle) else { return Ok(None) };
-        let Content::Bytes(bytes) = content(self.store, &bundle.to_string(), MAX_BUNDLE_BYTES)? else {
-            return Ok(None);
+        let bytes = match content(self.store, &bundle.to_string(), MAX_BUNDLE_BYTES)? {
+            Content::Bytes(bytes) => bytes,
+            // The beginning of a wider version says the same.
+            _ => match read_bundle(self.store, bundle) {
+                Ok(bytes) => bytes,
+                Err(_) => return Ok(None),
+            },
         };
         let Ok(entries) = Bundle::parse(&bytes, bundle.width()) else { return Ok(None) };
         Ok(entries.entries().nth(within).map(<[u8]>::to_vec))

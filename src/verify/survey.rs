@@ -203,7 +203,8 @@ pub(super) fn content(store: &dyn Store, name: &str, limit: u64) -> Result<Conte
     let name: Name = name.parse().map_err(VerifyError::Store)?;
     match store.read(&name, limit) {
         Ok(Some(bytes)) => Ok(Content::Bytes(bytes)),
-        Ok(None) => Ok(Content::Absent),
+        // What is no plain file is a finding of its own, and counts as missing.
+        Ok(None) | Err(crate::store::StoreError::NotPlain { .. }) => Ok(Content::Absent),
         Err(error) => refused(error).map(Content::Refused),
     }
 }

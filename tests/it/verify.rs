@@ -8,7 +8,8 @@ use proofmark::merkle::{Checkpoint, TreeHead};
 use proofmark::object::{ObjectId, Sha256, encode};
 use proofmark::question::{Judgements, QuestionSet, Scheme};
 use proofmark::receipt::{
-    Baseline, Basis, Body, Comparison, Evidence, GateBody, Receipt, ReceiptRef, ScorecardBody, Subject,
+    Baseline, Basis, Body, Comparison, Evidence, GateBody, MAX_EVIDENCE_BYTES, Receipt, ReceiptRef, ScorecardBody,
+    Subject,
 };
 use proofmark::scorecard::{RegressionReport, Scorecard};
 use proofmark::store::{Directory, Memory, Store};
@@ -136,6 +137,13 @@ const TILE: &str = "tile/0/000.p/6";
 
 #[test]
 fn every_code_is_reached_and_by_its_own_damage_only() {
+    let reached = every_case();
+    let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
+    let missed: Vec<_> = all.difference(&reached.0).collect();
+    assert!(missed.is_empty(), "never reached: {missed:?}");
+}
+
+fn every_case() -> Reached {
     let mut reached = Reached::default();
     files(&mut reached);
     log_and_lock(&mut reached);
@@ -154,9 +162,7 @@ fn every_code_is_reached_and_by_its_own_damage_only() {
     for (_, report, _) in crate::dossier::spoilt() {
         reached.0.extend(codes(&report));
     }
-    let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
-    let missed: Vec<_> = all.difference(&reached.0).collect();
-    assert!(missed.is_empty(), "never reached: {missed:?}");
+    reached
 }
 
 fn files(reached: &mut Reached) {
@@ -165,6 +171,10 @@ fn files(reached: &mut Reached) {
     Forge::example().write_to(&Directory::new(folder.path()), &log());
     std::os::unix::fs::symlink("checkpoint", folder.path().join("other")).unwrap();
     reached.expect("a link", &Directory::new(folder.path()), &REPLAY, &[C::NotPlain]);
+    std::fs::rename(folder.path().join("checkpoint"), folder.path().join("other")).unwrap();
+    std::os::unix::fs::symlink("other", folder.path().join("checkpoint")).unwrap();
+    let expected = [C::NotPlain, C::CheckpointMissing];
+    reached.expect("a link for a checkpoint", &Directory::new(folder.path()), &REPLAY, &expected);
 
     let publish = |file: &'static str, bytes: &'static [u8]| {
         move |store: &Memory, _: &Forge| store.publish(&name(file), bytes).unwrap()
@@ -580,6 +590,15 @@ fn sealed_rounds(reached: &mut Reached) {
         &[C::ReplayIncomplete],
     );
     reached.round(
+        "withheld and not said to be sealed",
+        |forge, body, evidence| {
+            seal(forge, body, evidence);
+            body.sealed = false;
+        },
+        &[C::ReplayIncomplete],
+    );
+    reached.round("said to be sealed and held", |_, body, _| body.sealed = true, &[C::ReplayIncomplete]);
+    reached.round(
         "sealed with better judgements",
         |forge, body, evidence| {
             seal(forge, body, evidence);
@@ -792,6 +811,33 @@ fn an_older_lock_is_fine_where_the_log_grew_from_it() {
     let store = forge.write();
     put_cell(&store, &older.note(&log()));
     assert!(audit(&store, &REPLAY).is_clean());
+}
+
+#[test]
+fn wider_bundles_serve_where_those_of_the_checkpoint_were_removed() {
+    let forge = Forge::example();
+    let store = forge.write();
+    let mut newer = Forge { entries: forge.entries.clone(), ..Forge::empty() };
+    newer.raw(&forge.entries[5].clone());
+    newer.write_tree(&store);
+    put_cell(&store, &newer.note(&log()));
+    store.remove(&name(BUNDLE)).unwrap();
+    store.remove(&name(TILE)).unwrap();
+    let report = audit(&store, &REPLAY);
+    assert!(report.is_clean(), "{:#?}", report.findings);
+    assert_eq!(status(&report, Axis::Replay), Status::Pass);
+    assert_eq!(report.axis(Axis::Replay).unwrap().counts["comparisons"], 1);
+}
+
+#[test]
+fn evidence_beyond_what_an_object_may_be_is_not_signed() {
+    let forge = Forge::example();
+    let mut statement = Receipt::parse(&forge.entries[1]).unwrap().statement().clone();
+    statement.predicate.evidence[0].size = MAX_EVIDENCE_BYTES;
+    assert!(Receipt::sign(statement.clone(), &person()).is_ok());
+    statement.predicate.evidence[0].size += 1;
+    let refusal = Receipt::sign(statement, &person()).unwrap_err().to_string();
+    assert!(refusal.contains("at most 2^40"), "{refusal}");
 }
 
 #[test]
