@@ -145,11 +145,6 @@ impl TrustChain {
         self.places.get(id).and_then(|place| self.keys.get(*place))
     }
 
-    /// The place of a key in [`TrustChain::keys`].
-    pub fn place_of(&self, id: &KeyId) -> Option<usize> {
-        self.places.get(id).copied()
-    }
-
     /// Whether a reference is to a trust receipt among those taken.
     pub fn is_trust(&self, target: ReceiptRef) -> bool {
         self.parts.get(&target.index) == Some(&(target.receipt, Part::Trust))

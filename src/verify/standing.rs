@@ -1,12 +1,14 @@
 //! Every receipt under trust: then, by the statement in force at its index, and now, by the newest one.
 
+use std::collections::HashMap;
+
 use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode};
 use super::opening::Genesis;
 use crate::ledger::{TrustChain, TrustViolation, trust_text};
 use crate::object::ReceiptId;
 use crate::receipt::{Receipt, ReceiptError, ReceiptRef};
-use crate::trust::{Breach, PublicKey, Role, Standing, Statement};
+use crate::trust::{Breach, KeyId, PublicKey, Role, Standing, Statement};
 
 /// What was found of one receipt while the chain of trust was at its index.
 pub(super) struct Judged {
@@ -19,24 +21,25 @@ pub(super) struct Judged {
 /// Who signed a receipt, for judging it by trust now. 16 bytes a receipt.
 struct Signed {
     index: u64,
-    /// The place of the key among those of the chain; [`UNLISTED`] if it has none.
-    key: u32,
+    /// The place of the key among those that signed.
+    key: usize,
     /// Whether it is part of the chain of trust itself.
     part: bool,
 }
 
-const UNLISTED: u32 = u32::MAX;
-
 /// The chain of trust, and what it says of the receipts so far.
 pub(super) struct Standings {
     chain: TrustChain,
+    /// The keys that signed, listed by a statement or not: one that is unknown at its index may be listed later.
+    signers: Vec<KeyId>,
+    places: HashMap<KeyId, usize>,
     signed: Vec<Signed>,
 }
 
 impl Standings {
     /// Before receipt 0 is looked at.
     pub(super) fn begin(genesis: &Genesis) -> Self {
-        Self { chain: genesis.chain.clone(), signed: Vec::new() }
+        Self { chain: genesis.chain.clone(), signers: Vec::new(), places: HashMap::new(), signed: Vec::new() }
     }
 
     /// Judges the next receipt of the whole log and takes it into the chain. A signature is checked here if its key was
@@ -72,24 +75,32 @@ impl Standings {
         docket.count(Axis::TrustThen, "receipts", 1);
         docket.find_all(against.iter().map(|violation| finding_of(violation).at(index, Some(id))));
         let part = index == 0 || self.chain.is_part(index, &receipt.statement().predicate.body);
-        let key = self.chain.place_of(receipt.key()).and_then(|place| u32::try_from(place).ok()).unwrap_or(UNLISTED);
+        let key = self.place_of(receipt.key());
         self.signed.push(Signed { index, key, part });
+    }
+
+    fn place_of(&mut self, key: &KeyId) -> usize {
+        if let Some(place) = self.places.get(key) {
+            return *place;
+        }
+        self.signers.push(key.clone());
+        self.places.insert(key.clone(), self.signers.len() - 1);
+        self.signers.len() - 1
     }
 
     /// Judges all of them by trust now, and says which statements are not in force. `id_of` knows every receipt's id.
     pub(super) fn finish(self, id_of: impl Fn(u64) -> Option<ReceiptId>, docket: &mut Docket) {
         let now = self.chain.now();
         let standings: Vec<_> =
-            self.chain.keys().iter().map(|key| now.record_of(&key.fingerprint()).map(|record| record.status)).collect();
+            self.signers.iter().map(|key| now.record_of(key).map(|record| record.status)).collect();
         let mut unknown = 0u64;
         for Signed { index, key, part } in &self.signed {
-            let place = *key as usize;
-            let Some(standing) = standings.get(place).copied().flatten() else {
+            let Some(standing) = standings.get(*key).copied().flatten() else {
                 unknown += 1;
                 continue;
             };
             docket.count(Axis::TrustNow, "receipts", 1);
-            let name = || self.chain.keys().get(place).map(|key| key.fingerprint().to_string()).unwrap_or_default();
+            let name = || self.signers.get(*key).map(ToString::to_string).unwrap_or_default();
             match standing {
                 Standing::Active => {}
                 Standing::Retired => docket.count(Axis::TrustNow, "retiredKeys", 1),

@@ -830,6 +830,22 @@ fn wider_bundles_serve_where_those_of_the_checkpoint_were_removed() {
 }
 
 #[test]
+fn a_key_that_is_listed_after_it_signed_is_held_against_trust_now() {
+    use crate::trust::{Story, eve};
+    let told = |status| {
+        let mut story = Story::new();
+        story.round(&[], &eve());
+        story.change(|parts| parts.person("tester").keys.push(KeyRecord { key: *eve().public(), status }));
+        audit(&story.forge.write(), &REPLAY)
+    };
+    assert_eq!(status(&told(Standing::Active), Axis::TrustNow), Status::Pass);
+    let report = told(Standing::Compromised);
+    let found: Vec<_> = report.findings.iter().filter(|one| one.axis == Axis::TrustNow).collect();
+    assert_eq!(found.iter().map(|one| (one.code, one.index)).collect::<Vec<_>>(), [(Code::KeyCompromised, Some(1))]);
+    assert!(found[0].found.contains(&eve().public().fingerprint().to_string()));
+}
+
+#[test]
 fn evidence_beyond_what_an_object_may_be_is_not_signed() {
     let forge = Forge::example();
     let mut statement = Receipt::parse(&forge.entries[1]).unwrap().statement().clone();
