@@ -91,8 +91,7 @@ impl Standings {
     /// Judges all of them by trust now, and says which statements are not in force. `id_of` knows every receipt's id.
     pub(super) fn finish(self, id_of: impl Fn(u64) -> Option<ReceiptId>, docket: &mut Docket) {
         let now = self.chain.now();
-        let standings: Vec<_> =
-            self.signers.iter().map(|key| now.record_of(key).map(|record| record.status)).collect();
+        let standings: Vec<_> = self.signers.iter().map(|key| now.record_of(key).map(|record| record.status)).collect();
         let mut unknown = 0u64;
         for Signed { index, key, part } in &self.signed {
             let Some(standing) = standings.get(*key).copied().flatten() else {

@@ -1,5 +1,7 @@
 //! Ledgers built entry by entry, honest or forged: every receipt is what the test says, signed by whom the test says.
 
+use std::sync::Arc;
+
 use proofmark::calibrate::{Profile, Reading};
 use proofmark::compare;
 use proofmark::gate;
@@ -47,9 +49,10 @@ pub fn name(text: &str) -> Name {
 }
 
 /// The entries of a log that is not written yet, and its objects.
+#[derive(Clone)]
 pub struct Forge {
     pub entries: Vec<Vec<u8>>,
-    pub objects: Memory,
+    pub objects: Arc<Memory>,
     pub cards: Vec<Option<Scorecard>>,
 }
 
@@ -85,7 +88,7 @@ impl Forge {
     }
 
     pub fn empty() -> Self {
-        Self { entries: Vec::new(), objects: Memory::new(), cards: Vec::new() }
+        Self { entries: Vec::new(), objects: Arc::new(Memory::new()), cards: Vec::new() }
     }
 
     pub fn genesis(&self) -> ReceiptId {
@@ -121,7 +124,7 @@ impl Forge {
     }
 
     /// What the subject of such a receipt honestly is.
-    fn subject(&self, body: &Body) -> Vec<Subject> {
+    pub fn subject(&self, body: &Body) -> Vec<Subject> {
         let named = body.named().into_iter().filter(|(member, _)| *member != "restsOn");
         let entry = |(_, reference): (_, ReceiptRef)| self.entries.get(reference.index as usize);
         let found: Option<Vec<_>> = named.map(entry).collect();
@@ -158,7 +161,7 @@ impl Forge {
 
     /// Stores an object and names it.
     pub fn evidence(&self, role: &str, bytes: impl AsRef<[u8]>) -> Evidence {
-        let digests = put_slice(&self.objects, bytes.as_ref()).unwrap();
+        let digests = put_slice(self.objects.as_ref(), bytes.as_ref()).unwrap();
         Evidence {
             role: role.parse().unwrap(),
             blake3: digests.blake3,

@@ -338,7 +338,7 @@ fn rewritten(subject: &Subject, forge: &Forge, checkpoint: Vec<u8>) -> Changes {
 }
 
 /// Dropped, doubled and reordered entries.
-fn rearranged(entries: &[Vec<u8>]) -> Vec<(String, Vec<Vec<u8>>)> {
+pub fn rearranged(entries: &[Vec<u8>]) -> Vec<(String, Vec<Vec<u8>>)> {
     let mut found = Vec::new();
     for at in 0..entries.len() {
         let mut dropped = entries.to_vec();

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::cli::sandbox::Sandbox;
+use crate::interop::second::{example, files_of};
+use crate::interop::tools::{Tool, ready};
 
 struct Step {
     line: usize,
@@ -71,17 +73,26 @@ fn execute(page: &str, least: usize) {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
     let steps = steps(&text);
     assert!(steps.len() >= least, "{page} has {} commands", steps.len());
-    let sandbox = Sandbox::new();
+    execute_in(&Sandbox::new(), page, &steps);
+}
+
+/// Exit code and output of a step.
+fn run(sandbox: &Sandbox, step: &Step) -> (Option<i32>, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_proofmark")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    for step in &steps {
-        let mut shell = Command::new("bash");
-        shell.args(["-c", &format!("exec 2>&1; {}", step.command)]).current_dir(sandbox.work()).env_clear();
-        shell.env("HOME", sandbox.home()).env("PATH", &path).env("USER", "you").env("SOURCE_DATE_EPOCH", "1796040000");
-        let output = shell.stdin(Stdio::null()).output().unwrap();
-        let said = sandbox.neutral(&String::from_utf8(output.stdout).unwrap());
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("exec 2>&1; {}", step.command)]).current_dir(sandbox.work()).env_clear();
+    shell.env("HOME", sandbox.home()).env("PATH", &path).env("USER", "you").env("SOURCE_DATE_EPOCH", "1796040000");
+    let output = shell.stdin(Stdio::null()).output().unwrap();
+    (output.status.code(), sandbox.neutral(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Runs the steps of a page in a sandbox.
+fn execute_in(sandbox: &Sandbox, page: &str, steps: &[Step]) {
+    for step in steps {
+        let (code, said) = run(sandbox, step);
         let place = format!("{page}:{}: $ {}\n{said}", step.line, step.command);
-        assert_eq!(output.status.code(), Some(step.code), "{place}");
+        assert_eq!(code, Some(step.code), "{place}");
         let lines: Vec<_> = said.lines().collect();
         assert!(matches(&step.expected, &lines), "{place}\nexpected:\n{}", step.expected.join("\n"));
     }
@@ -106,6 +117,39 @@ fn evaluating_a_system_does_what_it_says() {
 #[test]
 fn the_guide_to_signing_a_go_does_what_it_says() {
     execute("docs/signoff.md", 30);
+}
+
+#[test]
+fn a_receipt_is_checked_by_hand_as_the_page_says() {
+    let tools = ["bash", "openssl", "jq", "b3sum", "sha256sum"].map(Tool::Program);
+    if !ready("the commands of docs/verify-by-hand.md", &tools) {
+        return;
+    }
+    let page = "docs/verify-by-hand.md";
+    let sandbox = Sandbox::new();
+    for (name, bytes) in files_of(&example()) {
+        sandbox.write(&format!(".ledger-example/{name}"), bytes);
+    }
+    let steps = steps(&std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap());
+    assert!(steps.len() >= 25 && !steps.iter().any(|step| step.command.starts_with("proofmark")));
+    execute_in(&sandbox, page, &steps);
+    // A byte of any file that the page rests on is noticed.
+    let holds = |step: &Step| {
+        let (code, said) = run(&sandbox, step);
+        code == Some(step.code) && matches(&step.expected, &said.lines().collect::<Vec<_>>())
+    };
+    assert!(steps.iter().all(holds));
+    let objects = std::fs::read_to_string(sandbox.path("statement")).unwrap();
+    let objects = objects.split("\"blake3\":\"").skip(1).map(|rest| format!("objects/{}/{}", &rest[..2], &rest[2..64]));
+    for file in ["tile/entries/000.p/8", "tile/0/000.p/8", "checkpoint"].map(str::to_owned).into_iter().chain(objects) {
+        let path = sandbox.path(&format!(".ledger-example/{file}"));
+        let good = std::fs::read(&path).unwrap();
+        let mut bad = good.clone();
+        bad[good.len() / 3] ^= 1;
+        std::fs::write(&path, bad).unwrap();
+        assert!(!steps.iter().all(holds), "{file}");
+        std::fs::write(&path, good).unwrap();
+    }
 }
 
 #[test]

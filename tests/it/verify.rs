@@ -1,6 +1,6 @@
 //! Every finding is reached, by name, and by exactly the damage that it stands for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark::gate::Verdict;
 use proofmark::ledger::{BridgeFrom, NumberedRound, role};
@@ -12,7 +12,7 @@ use proofmark::receipt::{
     Subject,
 };
 use proofmark::scorecard::{RegressionReport, Scorecard};
-use proofmark::store::{Directory, Memory, Store};
+use proofmark::store::{Directory, Memory, Name, Store};
 use proofmark::trust::{self, KeyRecord, LogKey, Person, Role, Rules, SecretKey, Signer, Standing, Thresholds};
 use proofmark::verify::{Axis, Code, NoticeCode, Options, Report, Status, VerifyError, find_receipt, verify};
 
@@ -33,9 +33,12 @@ fn status(report: &Report, axis: Axis) -> Status {
     report.axis(axis).unwrap().status
 }
 
-/// What was found in each of the cases, for the proof that every code is reached.
+/// What was found in each of the cases, for the proof that every code is reached; and the ledgers themselves.
 #[derive(Default)]
-struct Reached(BTreeSet<Code>);
+struct Reached(BTreeSet<Code>, Vec<Spoilt>);
+
+/// A spoilt ledger: what was done, its files, and what its lock holds.
+pub type Spoilt = (String, BTreeMap<Name, Vec<u8>>, Option<Vec<u8>>);
 
 impl Reached {
     fn expect(&mut self, what: &str, store: &dyn Store, options: &Options, expected: &[Code]) {
@@ -47,6 +50,11 @@ impl Reached {
             assert!(finding.expected != finding.found && !finding.next.is_empty(), "{what}: {finding:?}");
         }
         self.0.extend(found);
+        // Links cannot be listed.
+        if let (None, None, Ok(names)) = (options.only, options.pin, store.list("")) {
+            let read = |name: Name| (name.clone(), store.read(&name, u64::MAX).unwrap().unwrap());
+            self.1.push((what.to_owned(), names.into_iter().map(read).collect(), store.cell().unwrap()));
+        }
     }
 
     /// A spoilt file in an otherwise good ledger of six receipts.
@@ -141,6 +149,11 @@ fn every_code_is_reached_and_by_its_own_damage_only() {
     let all: BTreeSet<Code> = Code::ALL.iter().copied().collect();
     let missed: Vec<_> = all.difference(&reached.0).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
+}
+
+/// Every ledger that is spoilt here.
+pub fn spoilt() -> Vec<Spoilt> {
+    every_case().1
 }
 
 fn every_case() -> Reached {
@@ -333,7 +346,7 @@ fn bridged(forge: &Forge, index: usize, wrong: &[usize]) -> (ScorecardBody, Vec<
     body.card = card(wrong, "exact/v1", Scheme::Pm1);
     let receipt = Receipt::parse(&forge.entries[index]).unwrap();
     let base = NumberedRound::new(reference(forge, index), 0, receipt).unwrap();
-    let from = BridgeFrom::load(&forge.objects, &base).unwrap().unwrap();
+    let from = BridgeFrom::load(&*forge.objects, &base).unwrap().unwrap();
     let correct: Vec<bool> = (0..5).map(|at| !wrong.contains(&at)).collect();
     let bridge = from.to(&body.scorer, &body.card, &correct).unwrap();
     (body, evidence, String::from_utf8(bridge.encode().unwrap()).unwrap())

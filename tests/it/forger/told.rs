@@ -463,7 +463,7 @@ fn authorizations() -> Vec<Case> {
         }),
         unproven("predictions that are lost", C::EvidenceMissing, &["evidence-missing", "not-replayed"], |told| {
             let lost = told.story.forge.evidence("x", include_str!("../../../fixtures/gate/go.jsonl")).blake3;
-            told.story.forge.objects = told.story.forge.objects_without(lost);
+            told.story.forge.objects = told.story.forge.objects_without(lost).into();
         }),
     ]
 }

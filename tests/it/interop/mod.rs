@@ -10,6 +10,7 @@ mod log;
 mod objects;
 mod policy;
 mod receipts;
+pub mod second;
 
 use std::fs;
 use std::path::Path;
