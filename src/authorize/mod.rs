@@ -15,6 +15,7 @@ use crate::object::ObjectId;
 use crate::receipt::{Moment, ReceiptRef};
 use crate::release::{Code, Decisions, Reason, judge, judge_content};
 use crate::store::StoreError;
+use crate::trust::Statement;
 use crate::verify::VerifyError;
 
 use document::Parts;
@@ -97,6 +98,17 @@ pub struct Request {
     pub extends: Option<(String, Vec<u8>)>,
 }
 
+/// A decision, and what was read to make it.
+#[derive(Debug)]
+pub struct Decided {
+    /// The decision.
+    pub document: Document,
+    /// What the log says, as far as it can be read.
+    pub decisions: Decisions,
+    /// The trust statement in force at its end; `None` where receipt 0 cannot be used.
+    pub now: Option<Statement>,
+}
+
 /// Decides. `progress` is told how many receipts are done, of how many.
 ///
 /// What the decision saw is remembered in the ratchet where the log is sound, so that an older one is not believed later.
@@ -109,6 +121,19 @@ pub fn authorize(
     request: &Request,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Document, AuthorizeError> {
+    Ok(decide(ledger, ratchet, request, progress)?.document)
+}
+
+/// The same, with what was read: whoever shows more than the decision shows the log that was judged.
+///
+/// # Errors
+/// As [`authorize`].
+pub fn decide(
+    ledger: &Ledger,
+    ratchet: &Ratchet,
+    request: &Request,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Decided, AuthorizeError> {
     let audited = Audited::read(ledger, ratchet, progress)?;
     let decisions = &audited.decisions;
     let at = moment(request.when, decisions);
@@ -140,7 +165,7 @@ pub fn authorize(
     if audited.is_sound() {
         ratchet.remember(ledger.log(), audited.snapshot.note())?;
     }
-    Ok(document)
+    Ok(Decided { document, decisions: audited.decisions, now: audited.now })
 }
 
 /// Judges a report where there is no ledger at all. It is never authorized: nobody signed anything.

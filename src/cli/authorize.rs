@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use proofmark::authorize::{AuthorizeError, Basis, Document, Request, Time, Wanted, When, authorize, judge_bare};
+use proofmark::authorize::{AuthorizeError, Basis, Decided, Document, Request, Time, Wanted, When, judge_bare};
 use proofmark::gate::Report;
 use proofmark::ledger::LedgerError;
 use proofmark::merkle::MAX_NOTE_BYTES;
@@ -108,13 +108,13 @@ fn decide(arguments: &Arguments, context: &Context) -> Result<Document, Failure>
     };
     let extends = arguments.checkpoint.as_deref().map(read_checkpoint).transpose()?;
     let request = Request { wanted, when, min_size: arguments.min_size, extends };
-    decided(context, &ledger, &request)
+    Ok(decided(context, &ledger, &request)?.document)
 }
 
 /// Decides, with progress; a fork is told with its evidence.
-pub fn decided(context: &Context, ledger: &proofmark::ledger::Ledger, request: &Request) -> Result<Document, Failure> {
+pub fn decided(context: &Context, ledger: &proofmark::ledger::Ledger, request: &Request) -> Result<Decided, Failure> {
     let bar = progress::bar(context, "auditing", 0);
-    let decided = authorize(ledger, &context.ratchet()?, request, &mut |done, total| {
+    let decided = proofmark::authorize::decide(ledger, &context.ratchet()?, request, &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
     });

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use proofmark::authorize::{Document, Request, Wanted, When};
+use proofmark::authorize::{Decided, Document, Request, Wanted, When};
 use proofmark::calibrate::Comparator;
 use proofmark::receipt::{Kind, ReceiptRef, Release};
-use proofmark::release::{Code, Decisions, Reading, Reason, Said, WAIVABLE};
-use proofmark::trust::Role;
+use proofmark::release::{Code, Decisions, Reason, Said, WAIVABLE};
+use proofmark::trust::{Role, Statement};
 use serde::Serialize;
 
 use super::authorize::{decided, judged, subject, voices};
@@ -35,8 +35,9 @@ pub struct Arguments {
 struct Status<'a> {
     schema: &'static str,
     release: &'a Document,
-    trust_version: u64,
-    signoffs_needed: u32,
+    /// None where receipt 0 cannot be used.
+    trust_version: Option<u64>,
+    signoffs_needed: Option<u32>,
     comparisons: Vec<Compared>,
     withdrawals: Vec<Withdrawn>,
     next: String,
@@ -72,15 +73,14 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         None => Wanted::Newest,
     };
     let request = Request { wanted, when: When::Clock(context.now()?), min_size: None, extends: None };
-    let document = decided(context, &ledger, &request)?;
-    let reading = Reading::of(&ledger.snapshot()?)?;
-    let decisions = &reading.decisions;
-    let comparisons = comparisons(decisions, &document);
+    // A ledger that is damaged is shown as far as it can be read; the document says what is wrong with it.
+    let Decided { document, decisions, now } = decided(context, &ledger, &request)?;
+    let comparisons = comparisons(&decisions, &document);
     let status = Status {
         schema: "status.v1",
-        trust_version: reading.chain.now().version(),
-        signoffs_needed: reading.chain.now().needed(Role::Signoff),
-        withdrawals: withdrawals(decisions, &document),
+        trust_version: now.as_ref().map(Statement::version),
+        signoffs_needed: now.as_ref().map(|now| now.needed(Role::Signoff)),
+        withdrawals: withdrawals(&decisions, &document),
         next: next(&document, &comparisons),
         comparisons,
         release: &document,
@@ -214,12 +214,13 @@ fn text(status: &Status<'_>) -> String {
     }
     let counting =
         document.signoffs.iter().filter(|voice| voice.counts && voice.decision == proofmark::receipt::Decision::Go);
-    text.push_str(&format!(
-        "signed     {} of {} GOs needed by trust version {}\n",
-        counting.count(),
-        status.signoffs_needed,
-        status.trust_version
-    ));
+    match (status.signoffs_needed, status.trust_version) {
+        (Some(needed), Some(version)) => {
+            let counting = counting.count();
+            text.push_str(&format!("signed     {counting} of {needed} GOs needed by trust version {version}\n"));
+        }
+        _ => text.push_str("signed     nobody can tell: receipt 0 says nothing of who may sign\n"),
+    }
     text.push_str(&voices(document));
     for withdrawn in &status.withdrawals {
         let who = one_line(&withdrawn.who);

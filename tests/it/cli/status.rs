@@ -100,3 +100,24 @@ fn gate_runs_that_are_easily_overlooked_are_told() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("receipt 2 is a signoff, and only a gate run can be released"), "{}", run.stderr);
 }
+
+#[test]
+fn a_damaged_ledger_is_shown_as_far_as_it_can_be_read() {
+    let office = Office::new();
+    office.go("ann");
+    let bundle = office.sandbox.path(".ledger/tile/entries/000.p/3");
+    let mut bytes = std::fs::read(&bundle).unwrap();
+    let last = bytes.len() - 9;
+    bytes[last] ^= 1;
+    std::fs::write(&bundle, &bytes).unwrap();
+    let text = office.sandbox.ok(&["status"]);
+    for part in ["BLOCKED\ngate       #1 ", "missing    ledger-unsound: ", "next       proofmark verify --replay\n"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    // Receipt 0 itself: nobody may sign anything.
+    bytes[40] ^= 1;
+    std::fs::write(&bundle, &bytes).unwrap();
+    let run = office.sandbox.run(&["status"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+    assert!(run.stderr.starts_with("error: "), "{}", run.stderr);
+}
