@@ -25,7 +25,8 @@ pub struct About {
     pub says: String,
     /// What of it, or of what it rests on, was withdrawn.
     pub withdrawn: Vec<Withdrawn>,
-    /// Sign-offs, waivers and release decisions about it and what it rests on, in the log's order; at most [`MOST_LISTED`].
+    /// Sign-offs, waivers and release decisions about it, what it rests on, and what sign-offs on these rest on, in the log's
+    /// order; at most [`MOST_LISTED`].
     pub decisions: Vec<Decided>,
     /// How many there are, with those not listed.
     pub decision_count: u64,
@@ -78,7 +79,7 @@ impl About {
     ) -> Self {
         let noted = decisions.noted(subject);
         let told = Told { decisions, now };
-        let mut decided = told.decided(shown);
+        let mut decided = told.decided(&told.spoken_of(shown));
         let decision_count = decided.len() as u64;
         decided.truncate(usize::try_from(MOST_LISTED).unwrap_or(usize::MAX));
         let withdrawn = |index: &u64| {
@@ -132,6 +133,13 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
+    /// These, and what decisions about them rest on: a NO-GO to that speaks against the decision.
+    fn spoken_of(&self, shown: &BTreeSet<u64>) -> BTreeSet<u64> {
+        let signoffs = shown.iter().flat_map(|index| self.decisions.signoffs(*index));
+        let rests_on = signoffs.flat_map(|(_, _, note)| note.rests_on.iter().map(|one| one.index));
+        shown.iter().copied().chain(rests_on).collect()
+    }
+
     /// The decisions about any of these but trust statements, in the log's order.
     fn decided(&self, about: &BTreeSet<u64>) -> Vec<Decided> {
         let mut all = Vec::new();

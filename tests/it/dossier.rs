@@ -13,7 +13,8 @@ use rayon::prelude::*;
 
 use crate::forge::{Forge, QUESTIONS, answers, note};
 use crate::forger;
-use crate::keys::{ORIGIN, log};
+use crate::keys::{ORIGIN, log, person};
+use crate::trust::{ann, bob};
 
 /// Members of an archive in their order.
 pub type Members = Vec<(String, Vec<u8>)>;
@@ -633,11 +634,12 @@ fn a_go_that_was_withdrawn_or_spoken_against_does_not_look_like_one() {
         let about = report.about.as_ref().unwrap();
         assert_eq!((about.kind, about.says.as_str(), about.whole), (Some("gate"), "GO", complete));
         let said: Vec<_> = about.decisions.iter().map(|one| (one.index, one.who.as_str(), one.says.as_str())).collect();
+        let waived = (5, "Bob", "waives comparison-regressed");
         let (released, no_go, blocked) = ((7, "tester", "AUTHORIZED"), (10, "Bob", "NO-GO"), (12, "tester", "BLOCKED"));
-        assert_eq!(said, [(6, "Ann", "GO"), released, no_go, blocked]);
-        assert_eq!(about.decisions[0].doubts, ["it was withdrawn in #11"]);
-        assert_eq!(about.decisions[1].doubts, ["it rests on #6, which was withdrawn in #11"]);
-        assert!(about.decisions[2].doubts.is_empty() && about.withdrawn.is_empty());
+        assert_eq!(said, [waived, (6, "Ann", "GO"), released, no_go, blocked]);
+        assert_eq!(about.decisions[1].doubts, ["it was withdrawn in #11"]);
+        assert_eq!(about.decisions[2].doubts, ["it rests on #6, which was withdrawn in #11"]);
+        assert!(about.decisions[3].doubts.is_empty() && about.withdrawn.is_empty());
         assert_eq!(status(&report, Axis::Policy), if complete { Status::Pass } else { Status::NotChecked });
         let unknown = report.notices.iter().any(|notice| notice.code == NoticeCode::DecisionsUnknown);
         assert_eq!(unknown, !complete);
@@ -651,6 +653,20 @@ fn a_go_that_was_withdrawn_or_spoken_against_does_not_look_like_one() {
         [(6, 11, "Ann")]
     );
     assert!(about.decisions.iter().any(|one| one.says == "NO-GO"));
+}
+
+#[test]
+fn a_no_go_to_what_a_sign_off_rests_on_is_shown_with_it() {
+    let mut told = forger::Told::under(forger::parts(1));
+    let all = told.regressed();
+    let gate = told.gate(&person());
+    told.go(gate, &all, &ann());
+    told.no_go(all[0], &bob());
+    for complete in [false, true] {
+        let about = report_of(told.story.forge.write(), gate.index, complete).about.unwrap();
+        let said: Vec<_> = about.decisions.iter().map(|one| (one.target, one.says.as_str())).collect();
+        assert_eq!(said, [(gate.index, "GO"), (all[0].index, "NO-GO")]);
+    }
 }
 
 /// Whatever decision, trust statement or agreement is left out of a dossier that is not complete: either it is caught, or
