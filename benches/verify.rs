@@ -62,6 +62,7 @@ fn round(number: u32) -> Result<Draft, LedgerError> {
             card,
             scorer: "substring/v2".parse().unwrap(),
             sealed: false,
+            unknown: Vec::new(),
         }),
     })
 }

@@ -28,7 +28,8 @@ pub mod gate;
 // What is signed states judgements, so it stands on them.
 pub mod receipt;
 
-// Floor 4: ledger.
+// Floor 4: ledger, and what other tools measured.
+pub mod import;
 pub mod ledger;
 pub mod evaluate;
 pub mod index;

@@ -144,7 +144,7 @@ fn compared(ledger: &Ledger, index: u64, receipt: &Receipt, all: &BTreeMap<u64, 
         return unknown("one of its rounds is not there".to_owned());
     };
     let Ok(tolerance) = Tolerance::new(body.tolerance) else { return unknown("its tolerance is none".to_owned()) };
-    match compare_rounds(ledger.store(), &base, &current, tolerance, None, None) {
+    match compare_rounds(ledger.store(), &base, &current, tolerance, None, None, &body.allow_unknown) {
         Ok(compared) if !compared.comparison.must_pass_failing() => None,
         Ok(_) => {
             let found = format!("a question that must pass fails in #{}, compared in #{index}", body.current.index);

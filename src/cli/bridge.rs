@@ -64,6 +64,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let bridge = bridge.ok_or_else(|| Failure::failed("the round has other answers than it had"))?;
     let hands = Hands::ready(&arguments.keys, context, &ledger, &[Role::Append])?;
     let (subject, run) = rescore::origin(base.receipt());
+    checked.leave_unknown(rescore::still_unknown(base.receipt())?);
     checked.of_subjects(subject);
     run.into_iter().for_each(|run| checked.carry(run));
     let document = bridge.encode().map_err(Failure::failed)?;

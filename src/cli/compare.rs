@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use proofmark::compare::{Comparison, Evidence, Flips, Round};
+use proofmark::compare::{Comparison, Difference, Evidence, Flips, Round};
 use proofmark::ledger::{
     ComparedRounds, Draft, History, Ledger, NumberedRound, RoundEvidence, Snapshot, compare_rounds, role,
 };
 use proofmark::object::parse;
 use proofmark::question::QuestionSet;
 use proofmark::receipt::{self, Body, Kind, LineName, Subject, Text};
-use proofmark::scorecard::{Scorecard, Tolerance};
+use proofmark::scorecard::{Fact, Scorecard, Tolerance};
 use proofmark::store::put_slice;
 use proofmark::trust::Role;
 
@@ -17,7 +17,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::{self, RecordFile};
 use super::signing::{Hands, SigningOptions};
-use super::{gates, rounds};
+use super::{gates, markdown, rounds};
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,7 @@ Examples:
   proofmark compare main~3 main --replies
   proofmark compare '#7' '#9' --tolerance 0.01             two gate receipts
   proofmark compare --line nightly --tolerance 0.01 --record
+  proofmark compare --format markdown >> summary.md
   proofmark compare --cards before.json after.json --json")]
 pub struct Arguments {
     /// The round to compare with
@@ -54,6 +55,13 @@ pub struct Arguments {
     /// The questions of a sealed set, to name what flipped
     #[arg(long, value_name = "FILE")]
     questions: Option<PathBuf>,
+    /// Compare although FIELD is unknown of a round that was imported (repeatable): configuration, cost, generation, model,
+    /// prompts, references, repeats or scorer
+    #[arg(long, value_name = "FIELD")]
+    allow_unknown: Vec<Fact>,
+    /// How the answer is written: `markdown` is for the summary of a pipeline
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Text, conflicts_with = "replies")]
+    format: Form,
     /// Append the comparison as a receipt
     #[arg(long)]
     record: bool,
@@ -64,13 +72,34 @@ pub struct Arguments {
     keys: SigningOptions,
 }
 
+/// How a comparison is written for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// Plain text
+    Text,
+    /// Markdown
+    Markdown,
+}
+
+impl Form {
+    fn write(self, comparison: &Comparison, replies: Option<&ComparedRounds>) -> String {
+        match self {
+            Self::Text => text(comparison, replies),
+            Self::Markdown => markdown::summary(comparison),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let tolerance = Tolerance::new(arguments.tolerance)?;
+    if arguments.format == Form::Markdown && context.json() {
+        return Err(Failure::refused("--json and --format markdown are two forms of one answer").hint("ask for one"));
+    }
     if let Some([base, current]) = arguments.cards.as_deref() {
         let comparison = Comparison::of(card_file(base)?, card_file(current)?, tolerance, Evidence::NONE);
         let comparison = comparison.map_err(Failure::refused)?;
-        context.answer(&comparison, || text(&comparison, None))?;
+        context.answer(&comparison, || arguments.format.write(&comparison, None))?;
         return Ok(exit(&comparison));
     }
     let ledger = context.ledger()?;
@@ -78,10 +107,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let history = History::read(&snapshot)?;
     let revisions = [arguments.base.as_deref(), arguments.current.as_deref()];
     if let Some((base, current)) = gates::pair(revisions, &ledger, &snapshot)? {
-        let of_rounds = arguments.record || arguments.replies || arguments.questions.is_some();
+        let markdown = arguments.format == Form::Markdown;
+        let of_rounds = arguments.record || arguments.replies || arguments.questions.is_some() || markdown;
         if of_rounds || arguments.line.is_some() {
             return Err(Failure::refused(
-                "--record, --replies, --questions and --line are for rounds, not for gate runs",
+                "--record, --replies, --questions, --format and --line are for rounds, not for gate runs",
             ));
         }
         return gates::compare(&ledger, &base, &current, tolerance, context);
@@ -94,7 +124,15 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     }
     let looks = history.looks(current.body().card.question_set_id(), current.reference.index);
     let withheld = arguments.questions.as_deref().map(read_questions).transpose()?;
-    let compared = compare_rounds(ledger.store(), &base, &current, tolerance, Some(looks), withheld.as_ref())?;
+    let compared = compare_rounds(
+        ledger.store(),
+        &base,
+        &current,
+        tolerance,
+        Some(looks),
+        withheld.as_ref(),
+        &arguments.allow_unknown,
+    )?;
     let recorded = match arguments.record {
         true => Some(record(arguments, context, &ledger, &base, &current, &compared.comparison)?),
         false => None,
@@ -102,12 +140,23 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     if context.json() {
         context.print_json(&compared.comparison)?;
     } else {
-        context.print(&text(&compared.comparison, arguments.replies.then_some(&compared)))?;
+        let replies = arguments.replies.then_some(&compared);
+        context.print(&arguments.format.write(&compared.comparison, replies))?;
         if let Some(recorded) = recorded {
             context.print(&recorded)?;
         }
     }
     Ok(exit(&compared.comparison))
+}
+
+/// What came out, in a few words.
+pub fn outcome(comparison: &Comparison) -> &'static str {
+    match (exit(comparison), comparison.must_pass_failing()) {
+        (Exit::Yes, _) => "Not regressed",
+        (Exit::No, true) => "A question that must pass fails",
+        (Exit::No, false) => "Regressed",
+        _ => "Not comparable",
+    }
 }
 
 fn exit(comparison: &Comparison) -> Exit {
@@ -190,6 +239,7 @@ fn record(
             current: current.reference,
             tolerance: arguments.tolerance,
             report: comparison.report.clone(),
+            allow_unknown: comparison.unknown.iter().filter(|fact| fact.allowed).map(|fact| fact.field).collect(),
         }),
     };
     let appended = pen.append(context, ledger, [Ok(draft)])?;
@@ -302,13 +352,24 @@ fn name_at(evidence: &RoundEvidence, at: usize) -> String {
 fn verdict(comparison: &Comparison) -> String {
     let report = &comparison.report;
     let mut text = String::new();
+    for fact in comparison.unknown.iter().filter(|fact| !fact.forbids()) {
+        let why = if fact.allowed { "allowed" } else { "not compared" };
+        text.push_str(&format!("{fact}: {why}\n"));
+    }
     if !report.comparable {
         text.push_str("not comparable\n");
         for reason in &report.reasons {
             text.push_str(&format!("  {}\n", one_line(reason)));
         }
-        for difference in &comparison.differences {
+        // What is unknown stands among the reasons already.
+        let differs = |difference: &&Difference| !matches!(difference, Difference::Unknown(_));
+        for difference in comparison.differences.iter().filter(differs) {
             text.push_str(&format!("  {}\n", one_line(&difference.to_string())));
+        }
+        let forbidding = comparison.unknown.iter().filter(|fact| fact.forbids());
+        let options: Vec<_> = forbidding.map(|fact| format!("--allow-unknown {}", fact.field)).collect();
+        if !options.is_empty() {
+            text.push_str(&format!("to compare although this is unknown: {}\n", options.join(" ")));
         }
         return text;
     }

@@ -9,6 +9,7 @@ use proofmark::abstain::PolicyError;
 use proofmark::calibrate::{CalibrateError, ProfileError};
 use proofmark::evaluate::EvaluateError;
 use proofmark::gate::GateError;
+use proofmark::import::ImportError;
 use proofmark::index::IndexError;
 use proofmark::ledger::LedgerError;
 use proofmark::object::RecordError;
@@ -341,6 +342,35 @@ impl From<GateError> for Failure {
         match error {
             GateError::Calibrate(error) => error.into(),
             error => Self::refused(error),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        use ImportError as E;
+        let hint = match &error {
+            E::Record(record) if record.reason.starts_with("nested deeper than") => {
+                Some("if you trust the file, raise the limit with --max-depth N, at most 512".to_owned())
+            }
+            E::TooLarge { what: "sample", .. } => {
+                Some("if you trust the file, raise the limit with --max-sample-bytes N".to_owned())
+            }
+            E::TooLarge { .. } => Some("if you trust the file, raise the limit with --max-document-bytes N".to_owned()),
+            E::Choose { option, .. } if !option.is_empty() => Some(format!("choose with {option} NAME")),
+            E::NothingMeasured { .. } => {
+                Some("a run without judged items proves nothing, so there is no card".to_owned())
+            }
+            E::Unrecognised { .. } => Some("name the tool: `proofmark import TOOL PATH…`".to_owned()),
+            _ => None,
+        };
+        let failure = match error {
+            E::Record(error) => error.into(),
+            error => Self::refused(error),
+        };
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     }
 }

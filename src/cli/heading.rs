@@ -232,11 +232,18 @@ fn scorecard(text: &mut String, body: &ScorecardBody) {
     let questions = if card.question_set_id().is_empty() { "none" } else { card.question_set_id() };
     field(text, "Questions", questions);
     field(text, "Scorer", body.scorer.as_str());
+    for unknown in &body.unknown {
+        let allowed = if unknown.allowed { ", allowed" } else { "" };
+        field(text, "Unknown", &format!("{} ({}{allowed})", unknown.field.meaning(), unknown.field));
+    }
 }
 
 fn comparison(text: &mut String, body: &Comparison) {
     let (base, current) = (reference(&body.base), reference(&body.current));
     field(text, "Compared", &format!("{base} to {current}, tolerance {}: {}", body.tolerance, outcome(body)));
+    for fact in &body.allow_unknown {
+        field(text, "Allowed", &format!("unknown: {} ({fact})", fact.meaning()));
+    }
     for reason in &body.report.reasons {
         field(text, "Reason", reason);
     }

@@ -223,7 +223,7 @@ pub struct EvidenceArgument {
 }
 
 /// Roles that the command gives itself.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 13] = [
     "questions",
     "answers",
     "question-leaves",
@@ -231,6 +231,9 @@ const RESERVED: [&str; 10] = [
     "judge",
     "card",
     "report",
+    "original",
+    "import",
+    "projection",
     "predictions",
     "profile",
     "run",

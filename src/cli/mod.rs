@@ -24,10 +24,13 @@ mod evaluate;
 mod evaluated;
 mod failure;
 mod heading;
+mod foreign;
 mod gate;
 mod gates;
+mod import;
 mod init;
 mod key;
+mod markdown;
 mod keyfile;
 mod intake;
 mod interrupt;
@@ -149,6 +152,7 @@ commands! {
     ("policy", policy, "Show abstention policies; find rules of profiles and policies that are none"),
     ("abstain", abstain, "Hold replies against an abstention policy"),
     ("questions", questions, "Identify, diff, show and seal question sets"),
+    ("import", import, "Record rounds that another tool measured, from that tool's own files"),
     ("verify", verify, "Check everything that the ledger claims, and report what does not hold"),
     ("completeness", completeness, "List every round from the first to the last, and every look at a question set"),
     ("dossier", dossier, "Write one file with everything that verifying one receipt takes"),

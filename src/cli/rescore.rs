@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use proofmark::import::SCORER_PREFIX;
 use proofmark::ledger::{Ledger, LedgerError, held_bytes, role, scheme_of};
 use proofmark::object::ObjectId;
 use proofmark::receipt::{Body, Evidence, Kind, Receipt, Subject};
+use proofmark::scorecard::{Fact, Unknown};
 use proofmark::trust::Role;
 
 use super::append;
@@ -50,6 +52,7 @@ pub fn run(
     round.answers = Some(name);
     let mut checked = reader.check(&round, Path::new(""))?;
     if let Some(receipt) = &source {
+        checked.leave_unknown(still_unknown(receipt)?);
         let (subject, run) = origin(receipt);
         if round.subject.is_empty() {
             checked.of_subjects(subject);
@@ -62,6 +65,27 @@ pub fn run(
     let draft = checked.store(context, ledger)?;
     let appended = pen.append(context, ledger, [Ok(draft)])?;
     evaluated::report(context, &appended, &[body], Vec::new(), None)
+}
+
+/// What stays unknown of a round that is judged anew. What another tool was told is in the identity of the scorer that is
+/// replaced, so it is unknown from here on. Without the text of questions or expected answers nothing can be judged.
+pub fn still_unknown(receipt: &Receipt) -> Result<Vec<Unknown>, Failure> {
+    let Body::Scorecard(body) = &receipt.statement().predicate.body else { return Ok(Vec::new()) };
+    if !body.scorer.as_str().starts_with(SCORER_PREFIX) {
+        return Ok(body.unknown.clone());
+    }
+    let said = |fact: Fact| body.unknown.iter().copied().find(|unknown| unknown.field == fact);
+    if let Some(unknown) = said(Fact::Prompts).or(said(Fact::References)) {
+        let what = unknown.field.meaning();
+        return Err(Failure::refused(format!("the files that this round was imported from do not hold {what}"))
+            .hint("what was not recorded cannot be judged anew"));
+    }
+    let stays = |fact: &Fact| match fact {
+        Fact::Scorer | Fact::Configuration => None,
+        Fact::Generation | Fact::Repeats => Some(said(*fact).unwrap_or(Unknown { field: *fact, allowed: false })),
+        other => said(*other),
+    };
+    Ok(Fact::ALL.iter().filter_map(stays).collect())
 }
 
 /// What was evaluated in a round, and how it was run: the same for the same answers under any scorer.

@@ -9,7 +9,7 @@ use proofmark::object::{FieldError, Fields, Json, ObjectId, Sha256, parse};
 use proofmark::question::{Answers, Judgements, QuestionSet, QuestionSetId, Scheme, ScorerIdentity};
 use proofmark::receipt::{Basis, Body, Evidence, LineName, ScorecardBody, Subject, Text};
 use proofmark::score::{CommandJudge, Scorer};
-use proofmark::scorecard::{JudgedRound, RoundError, Scorecard, count_round, judge_round};
+use proofmark::scorecard::{JudgedRound, RoundError, Scorecard, Unknown, count_round, judge_round};
 use proofmark::store::{digest_file, put_file};
 
 use super::context::Context;
@@ -223,7 +223,14 @@ impl<'a> RoundReader<'a> {
             let default = round.default_subject.clone();
             subject.push(default.map_or_else(|| default_subject(&pieces, &agreed), Ok)?);
         }
-        let body = ScorecardBody { line, basis, card: agreed, scorer: scorer.identity().clone(), sealed: round.sealed };
+        let body = ScorecardBody {
+            line,
+            basis,
+            card: agreed,
+            scorer: scorer.identity().clone(),
+            sealed: round.sealed,
+            unknown: Vec::new(),
+        };
         Ok(CheckedRound {
             body,
             correct: correct.unwrap_or_default(),
@@ -485,6 +492,11 @@ impl CheckedRound {
     /// Adds evidence that an earlier receipt has, and the ledger holds.
     pub fn carry(&mut self, evidence: Evidence) {
         self.carried.push(evidence);
+    }
+
+    /// Says what is not known of the round.
+    pub fn leave_unknown(&mut self, unknown: Vec<Unknown>) {
+        self.body.unknown = unknown;
     }
 
     /// Names what was evaluated.

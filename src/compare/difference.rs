@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Round;
+use crate::scorecard::Fact;
 
 /// A list names at most this many questions and counts the rest.
 pub const LISTED: usize = 20;
@@ -100,6 +101,35 @@ pub enum Questions {
     NotHeld(Sides),
 }
 
+/// What is not known of one round or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct UnknownFact {
+    /// What.
+    pub field: Fact,
+    /// Of which rounds.
+    pub side: Sides,
+    /// Whether the rounds are compared all the same.
+    pub allowed: bool,
+}
+
+impl UnknownFact {
+    /// Whether it forbids comparing. A cost that neither round knows is compared with nothing, so it forbids nothing.
+    pub fn forbids(self) -> bool {
+        !(self.allowed || self.field == Fact::Cost && self.side == Sides::Both)
+    }
+}
+
+impl fmt::Display for UnknownFact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rounds = match self.side {
+            Sides::Both => "both rounds",
+            Sides::Base => "the base round",
+            Sides::Current => "the current round",
+        };
+        write!(f, "unknown in {rounds}: {} ({})", self.field.meaning(), self.field)
+    }
+}
+
 /// One thing that differs between two rounds. Its `Display` is a one-line sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -157,6 +187,17 @@ pub enum Difference {
         /// Whose are missing.
         side: Sides,
     },
+    /// What another tool was told differs: its scorer, its settings.
+    Condition {
+        /// Which.
+        field: String,
+        /// In the base round.
+        base: String,
+        /// In the current round.
+        current: String,
+    },
+    /// What one round or both leave unknown cannot be compared.
+    Unknown(UnknownFact),
     /// The identities differ though nothing held does: sealed with other salts, or not computed from what is held.
     IdentityOnly {
         /// Of the base round.
@@ -186,6 +227,8 @@ impl fmt::Display for Difference {
             Self::QuestionsNotHeld { side } => {
                 write!(f, "the {side} question set is not held, so which questions differ, if any, cannot be said")
             }
+            Self::Condition { field, base, current } => unlike(f, &format!("{field} differs"), base, current),
+            Self::Unknown(fact) => fact.fmt(f),
             Self::IdentityOnly { base, current } => {
                 unlike(f, "identities differ though no question or scorer held does", base, current)
             }

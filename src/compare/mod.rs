@@ -2,7 +2,8 @@
 //! where the rounds cannot be compared, what differs.
 //!
 //! [`Comparison`] serializes to the `compare.v1` document. `regressed`, `reasons` and `comparable` are exactly what
-//! [`detect_regression`] says; everything else explains it and overrules nothing.
+//! [`detect_regression`] says, unless something that must be known is not: then nothing is compared. Everything else
+//! explains it and overrules nothing.
 
 mod difference;
 mod flips;
@@ -10,10 +11,10 @@ mod significance;
 
 use serde::Serialize;
 
-use crate::scorecard::{RegressionReport, Scorecard, Tolerance, detect_regression};
+use crate::scorecard::{RegressionReport, Scorecard, Tolerance, credited, detect_regression};
 use crate::stats::StatsError;
 
-pub use difference::{Difference, LISTED, NameList, QuestionChanges, Questions, Sides};
+pub use difference::{Difference, LISTED, NameList, QuestionChanges, Questions, Sides, UnknownFact};
 pub use flips::{Flips, PairedQuestion};
 pub use significance::{OneRound, RoundDifference, Significance};
 
@@ -115,6 +116,9 @@ pub struct Comparison {
     pub flips: Option<Flips>,
     /// What chance explains of the flips; there whenever they are.
     pub statistics: Option<Significance>,
+    /// What one round or both leave unknown; absent where everything is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<UnknownFact>,
 }
 
 /// What a comparison rests on besides the two cards.
@@ -126,34 +130,73 @@ pub struct Evidence<'a> {
     pub answered: Option<&'a [PairedQuestion<'a>]>,
     /// How many rounds, the current one included, have been measured on this question set, where that is known.
     pub looks: Option<u64>,
+    /// The credit of answers that were partly right, summed: in the base round, and in the current one.
+    pub partial: (f64, f64),
+    /// What one round or both leave unknown.
+    pub unknown: &'a [UnknownFact],
+    /// What other tools were told, where it differs.
+    pub conditions: &'a [Difference],
 }
 
 impl Evidence<'_> {
     /// Nothing but the cards.
-    pub const NONE: Evidence<'static> =
-        Evidence { questions: &Questions::NotHeld(Sides::Both), answered: None, looks: None };
+    pub const NONE: Evidence<'static> = Evidence {
+        questions: &Questions::NotHeld(Sides::Both),
+        answered: None,
+        looks: None,
+        partial: (0.0, 0.0),
+        unknown: &[],
+        conditions: &[],
+    };
 }
 
 impl Comparison {
     /// Compares two rounds. Answers are looked at only where the cards are comparable, and must then give them.
     pub fn of(base: Round, current: Round, tolerance: Tolerance, evidence: Evidence<'_>) -> Result<Self, CompareError> {
-        let report = detect_regression(&base.scorecard, &current.scorecard, tolerance);
+        let judged = detect_regression(&base.scorecard, &current.scorecard, tolerance);
+        let forbidding: Vec<UnknownFact> = evidence.unknown.iter().copied().filter(|fact| fact.forbids()).collect();
+        let mut differences = evidence.conditions.to_vec();
+        if !judged.comparable {
+            differences.extend(difference::between(&base, &current, evidence.questions));
+        }
+        differences.extend(forbidding.iter().copied().map(Difference::Unknown));
+        let report = known_only(judged, &forbidding);
         let axes = axes(&base.scorecard, &current.scorecard, tolerance, report.comparable);
-        let differences =
-            if report.comparable { Vec::new() } else { difference::between(&base, &current, evidence.questions) };
         let answered = evidence.answered.filter(|_| report.comparable);
         if let Some(answered) = answered {
-            belongs(answered, &base.scorecard, &current.scorecard)?;
+            belongs(answered, evidence.partial, &base.scorecard, &current.scorecard)?;
         }
         let flips = answered.map(Flips::of);
         let statistics = answered.map(|answered| Significance::of(answered, evidence.looks)).transpose()?;
-        Ok(Self { schema: "compare.v1", base, current, tolerance, report, axes, differences, flips, statistics })
+        let unknown = evidence.unknown.to_vec();
+        Ok(Self {
+            schema: "compare.v1",
+            base,
+            current,
+            tolerance,
+            report,
+            axes,
+            differences,
+            flips,
+            statistics,
+            unknown,
+        })
     }
 
     /// Whether a question that must pass fails in the current round. mixle's verdict does not know such questions.
     pub fn must_pass_failing(&self) -> bool {
         self.flips.as_ref().is_some_and(|flips| !flips.must_pass_failing.is_empty())
     }
+}
+
+/// A verdict that rests on something unknown is none.
+fn known_only(report: RegressionReport, forbidding: &[UnknownFact]) -> RegressionReport {
+    if forbidding.is_empty() {
+        return report;
+    }
+    let mut reasons = if report.comparable { Vec::new() } else { report.reasons };
+    reasons.extend(forbidding.iter().map(|fact| format!("not comparable: {fact}")));
+    RegressionReport { regressed: true, comparable: false, reasons }
 }
 
 fn axes(base: &Scorecard, current: &Scorecard, tolerance: Tolerance, comparable: bool) -> Axes {
@@ -174,24 +217,29 @@ fn axes(base: &Scorecard, current: &Scorecard, tolerance: Tolerance, comparable:
 }
 
 /// Refuses answers that do not give the quality of the cards: statistics over them would be about something else.
-fn belongs(answered: &[PairedQuestion<'_>], base: &Scorecard, current: &Scorecard) -> Result<(), CompareError> {
+fn belongs(
+    answered: &[PairedQuestion<'_>],
+    partial: (f64, f64),
+    base: &Scorecard,
+    current: &Scorecard,
+) -> Result<(), CompareError> {
     let questions = answered.len() as u64;
     if questions != current.n() {
         return Err(CompareError::QuestionCount { questions, n: current.n() });
     }
-    gives(Sides::Base, answered, |question| question.base, base)?;
-    gives(Sides::Current, answered, |question| question.current, current)
+    gives(Sides::Base, answered, |question| question.base, partial.0, base)?;
+    gives(Sides::Current, answered, |question| question.current, partial.1, current)
 }
 
 fn gives(
     side: Sides,
     answered: &[PairedQuestion<'_>],
     correct: impl Fn(&PairedQuestion<'_>) -> bool,
+    partial: f64,
     card: &Scorecard,
 ) -> Result<(), CompareError> {
     let right = answered.iter().filter(|question| correct(question)).count();
-    #[allow(clippy::cast_precision_loss)] // far below 2^53
-    let answers = if answered.is_empty() { 0.0 } else { right as f64 / answered.len() as f64 };
+    let answers = credited(right as u64, partial, answered.len() as u64);
     // Both are the same division of the same counts, so they are the same double or not the same evidence.
     if answers.to_bits() == card.quality().to_bits() {
         return Ok(());

@@ -1,11 +1,14 @@
 //! Comparing two rounds of a ledger, from their receipts and whatever evidence they hold. Recording and replaying a
 //! comparison are this one function.
 
-use super::{LedgerError, RoundEvidence, scheme_of};
-use crate::compare::{Comparison, Evidence, PairedQuestion, QuestionChanges, Questions, Round, Sides};
+use super::{LedgerError, RoundEvidence, held_bytes, role, scheme_of};
+use crate::compare::{
+    Comparison, Difference, Evidence, PairedQuestion, QuestionChanges, Questions, Round, Sides, UnknownFact,
+};
+use crate::import::Projected;
 use crate::question::{Leaves, QuestionSet, SetDiff, diff_leaves, diff_sets};
 use crate::receipt::{Basis, Body, Receipt, ReceiptRef, ScorecardBody};
-use crate::scorecard::{JudgedRound, Tolerance};
+use crate::scorecard::{Fact, JudgedRound, Tolerance, Unknown};
 use crate::store::Store;
 
 /// A scorecard receipt with its number in its line.
@@ -64,7 +67,7 @@ pub struct ComparedRounds {
 }
 
 /// Compares two rounds. `looks` counts the rounds measured on the current round's question set so far; `withheld` stands
-/// in for questions that the ledger does not hold.
+/// in for questions that the ledger does not hold; what is in `allow_unknown` may be unknown of either round.
 pub fn compare_rounds(
     store: &dyn Store,
     base: &NumberedRound,
@@ -72,15 +75,66 @@ pub fn compare_rounds(
     tolerance: Tolerance,
     looks: Option<u64>,
     withheld: Option<&QuestionSet>,
+    allow_unknown: &[Fact],
 ) -> Result<ComparedRounds, LedgerError> {
     let base_evidence = believed(store, base, withheld)?;
     let current_evidence = believed(store, current, withheld)?;
     let questions = changes(&base_evidence, &current_evidence, current)?;
     let names = names(&base_evidence, &current_evidence);
     let paired = paired(&base_evidence, &current_evidence, &names);
-    let evidence = Evidence { questions: &questions, answered: paired.as_deref(), looks };
+    let unknown = unknown_facts(&base.body.unknown, &current.body.unknown, allow_unknown);
+    let conditions = conditions(store, base, current)?;
+    let evidence = Evidence {
+        questions: &questions,
+        answered: paired.as_deref(),
+        looks,
+        partial: (credit(&base_evidence), credit(&current_evidence)),
+        unknown: &unknown,
+        conditions: &conditions,
+    };
     let comparison = Comparison::of(base.round(), current.round(), tolerance, evidence)?;
     Ok(ComparedRounds { comparison, base: base_evidence, current: current_evidence })
+}
+
+/// The credit of answers that were partly right.
+fn credit(evidence: &RoundEvidence) -> f64 {
+    evidence.judged.as_ref().map_or(0.0, |judged| judged.partial)
+}
+
+/// What is unknown of either round. It is allowed where the user allows it, or whoever recorded it did.
+pub fn unknown_facts(base: &[Unknown], current: &[Unknown], allowed: &[Fact]) -> Vec<UnknownFact> {
+    let of = |list: &[Unknown], field: Fact| list.iter().copied().find(|unknown| unknown.field == field);
+    let fact = |field| {
+        let (old, new) = (of(base, field), of(current, field));
+        let side = match (old, new) {
+            (None, None) => return None,
+            (Some(_), None) => Sides::Base,
+            (None, Some(_)) => Sides::Current,
+            (Some(_), Some(_)) => Sides::Both,
+        };
+        let recorded = [old, new].into_iter().flatten().all(|unknown| unknown.allowed);
+        Some(UnknownFact { field, side, allowed: recorded || allowed.contains(&field) })
+    };
+    Fact::ALL.into_iter().filter_map(fact).collect()
+}
+
+/// What differs in what other tools were told, where both rounds were imported.
+fn conditions(
+    store: &dyn Store,
+    base: &NumberedRound,
+    current: &NumberedRound,
+) -> Result<Vec<Difference>, LedgerError> {
+    if base.body.scorer == current.body.scorer {
+        return Ok(Vec::new());
+    }
+    let projected = |round: &NumberedRound| -> Result<Option<Projected>, LedgerError> {
+        let bytes = held_bytes(store, &round.receipt.statement().predicate, role::PROJECTION)?;
+        // One that cannot be read is a finding of an audit; here it explains nothing.
+        Ok(bytes.and_then(|bytes| Projected::parse(&bytes).ok()))
+    };
+    let (Some(old), Some(new)) = (projected(base)?, projected(current)?) else { return Ok(Vec::new()) };
+    let said = |(field, base, current)| Difference::Condition { field, base, current };
+    Ok(old.differing(&new).into_iter().map(said).collect())
 }
 
 /// The evidence of a round, which must give the card that the receipt states.

@@ -26,6 +26,12 @@ pub mod role {
     pub const CARD: &str = "card";
     /// The full document of a comparison, of a gate run or of a bridge.
     pub const REPORT: &str = "report";
+    /// A file of an imported round, as another tool wrote it.
+    pub const ORIGINAL: &str = "original";
+    /// How an imported round was read: its manifest.
+    pub const IMPORT: &str = "import";
+    /// What was measured in an imported round, without what changes from run to run.
+    pub const PROJECTION: &str = "projection";
     /// Prediction records of a gate run, as handed in: one object a file.
     pub const PREDICTIONS: &str = "predictions";
     /// The task profile of a gate run, canonical.

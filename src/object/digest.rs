@@ -132,6 +132,21 @@ impl Sha256 {
         use sha2::Digest;
         Self(sha2::Sha256::digest(bytes).into())
     }
+
+    /// SHA-256 of everything that a reader gives.
+    pub fn of_reader(reader: &mut impl std::io::Read) -> std::io::Result<Self> {
+        use sha2::Digest;
+        let mut hasher = sha2::Sha256::new();
+        let mut block = [0; 1 << 16];
+        loop {
+            match reader.read(&mut block) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(read) => hasher.update(&block[..read]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
 }
 
 #[cfg(test)]

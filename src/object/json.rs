@@ -101,9 +101,12 @@ pub enum JsonFault {
         /// The name.
         name: String,
     },
-    /// Deeper than [`MAX_DEPTH`].
-    #[error("nested deeper than {MAX_DEPTH} levels")]
-    TooDeep,
+    /// Deeper than allowed, which is [`MAX_DEPTH`] for records.
+    #[error("nested deeper than {depth} levels")]
+    TooDeep {
+        /// How deep it may be.
+        depth: usize,
+    },
     /// A byte order mark at the start.
     #[error("starts with a byte order mark (U+FEFF); save the file as UTF-8 without it")]
     ByteOrderMark,
@@ -156,6 +159,16 @@ impl std::error::Error for JsonError {}
 
 /// Reads exactly one JSON value; white space may stand around it, nothing else.
 pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
+    read(text, MAX_DEPTH, false)
+}
+
+/// As [`parse`], for what other tools wrote: nested at most `depth` levels, and a bare `NaN`, `Infinity` or `-Infinity`,
+/// which is not JSON and which Python writes all the same, is the string of that name.
+pub fn parse_foreign(text: &[u8], depth: usize) -> Result<Json, JsonError> {
+    read(text, depth, true)
+}
+
+fn read(text: &[u8], depth: usize, words: bool) -> Result<Json, JsonError> {
     if text.starts_with(b"\xef\xbb\xbf") {
         return Err(locate(text, 0, JsonFault::ByteOrderMark, String::new()));
     }
@@ -163,7 +176,7 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
         Ok(text) => text,
         Err(error) => return Err(locate(text, error.valid_up_to(), JsonFault::Encoding, String::new())),
     };
-    let mut parser = Parser { text: text_str, at: 0 };
+    let mut parser = Parser { text: text_str, at: 0, depth, words };
     let outcome = parser.document();
     outcome.map_err(|(fault, path)| locate(text, parser.at, fault, path))
 }
@@ -210,6 +223,9 @@ fn shortened(name: &str) -> String {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    depth: usize,
+    /// Whether `NaN` and its like are read, as strings: Python writes them, and they are states rather than numbers.
+    words: bool,
 }
 
 impl Parser<'_> {
@@ -233,15 +249,15 @@ impl Parser<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, Fault> {
         match self.peek() {
             None => Err(bare(JsonFault::Truncated)),
-            Some(b'{') if depth < MAX_DEPTH => self.object(depth + 1),
-            Some(b'[') if depth < MAX_DEPTH => self.array(depth + 1),
-            Some(b'{' | b'[') => Err(bare(JsonFault::TooDeep)),
+            Some(b'{') if depth < self.depth => self.object(depth + 1),
+            Some(b'[') if depth < self.depth => self.array(depth + 1),
+            Some(b'{' | b'[') => Err(bare(JsonFault::TooDeep { depth: self.depth })),
             Some(b'"') => Ok(Json::String(self.string()?)),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
             Some(b'n') => self.word("null", Json::Null),
-            Some(b'N' | b'I') => Err(bare(JsonFault::NotANumber)),
+            Some(b'N' | b'I') => self.not_a_number(),
             Some(_) => Err(bare(JsonFault::Syntax { expected: "a value" })),
         }
     }
@@ -253,6 +269,14 @@ impl Parser<'_> {
         } else {
             Err(bare(JsonFault::Syntax { expected: "true, false or null" }))
         }
+    }
+
+    fn not_a_number(&mut self) -> Result<Json, Fault> {
+        let rest = &self.text[self.at..];
+        let word = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| self.words && rest.starts_with(word));
+        let word = word.ok_or_else(|| bare(JsonFault::NotANumber))?;
+        self.at += word.len();
+        Ok(Json::String(word.to_owned()))
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, Fault> {
@@ -404,6 +428,10 @@ impl Parser<'_> {
         match self.peek() {
             Some(b'0') => self.at += 1,
             Some(b'1'..=b'9') => self.digits(),
+            Some(b'I') if self.words => {
+                self.at = start;
+                return self.not_a_number();
+            }
             Some(b'I' | b'N') => return Err(bare(JsonFault::NotANumber)),
             _ => return Err(self.expected("a digit")),
         }
@@ -498,7 +526,7 @@ mod tests {
         assert_eq!(fault("\u{feff}{}"), JsonFault::ByteOrderMark);
         assert_eq!(fault("{} {}"), JsonFault::Trailing);
         assert_eq!(fault("[1,"), JsonFault::Truncated);
-        assert_eq!(fault(&"[".repeat(100_000)), JsonFault::TooDeep);
+        assert_eq!(fault(&"[".repeat(100_000)), JsonFault::TooDeep { depth: MAX_DEPTH });
         assert_eq!(parse(b"\"\xff\"").unwrap_err().fault, JsonFault::Encoding);
         for text in ["01", "+1", "1.", ".5", "1e", "tru", "'a'", "[1,]", "{\"a\":1,}", "{a:1}", ""] {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
@@ -524,6 +552,18 @@ mod tests {
                 assert_eq!(fault(&format!("{{{members}\"{name}\":1}}")), JsonFault::DuplicateKey { name });
             }
         }
+    }
+
+    #[test]
+    fn words_that_python_writes_are_read_only_where_they_may_be() {
+        let text = br#"[NaN,-Infinity,{"a":Infinity}]"#;
+        assert_eq!(parse(text).unwrap_err().fault, JsonFault::NotANumber);
+        let word = |word: &str| Json::String(word.to_owned());
+        let nested = Json::Object(vec![("a".to_owned(), word("Infinity"))]);
+        assert_eq!(parse_foreign(text, 2), Ok(Json::Array(vec![word("NaN"), word("-Infinity"), nested])));
+        assert_eq!(parse_foreign(text, 1).unwrap_err().fault, JsonFault::TooDeep { depth: 1 });
+        assert_eq!(parse_foreign(b"Nan", 2).unwrap_err().fault, JsonFault::NotANumber);
+        assert_eq!(parse_foreign(b"-Inf", 2).unwrap_err().fault, JsonFault::NotANumber);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod writer;
 
 pub use canonical::{CanonicalError, MAX_SAFE_INTEGER, encode, encode_json, parse_canonical};
 pub use digest::{DigestError, ObjectId, ReceiptId, Sha256};
-pub use json::{Json, JsonError, JsonFault, MAX_DEPTH, parse};
+pub use json::{Json, JsonError, JsonFault, MAX_DEPTH, parse, parse_foreign};
 pub use record::{
     FieldError, Fields, Line, LineReader, MAX_LINE_BYTES, MAX_RECORDS, MAX_VALUES, RecordError, parse_line,
 };

@@ -1,4 +1,4 @@
-//! Recorded judgements of a judge that does not run here: `{"id"?: …, "correct": bool}`, one a question.
+//! Recorded judgements of a judge that does not run here: `{"id"?: …, "correct": bool, "credit"?: number}`, one a question.
 
 use std::io::BufRead;
 
@@ -9,14 +9,15 @@ use super::set::QuestionSet;
 use crate::object::{FieldError, Fields, Json};
 
 /// What a judge said about one answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     id: Option<String>,
     correct: bool,
+    credit: f64,
 }
 
 /// The judgements of one file: at least one; ids on all or none, and unique.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Judgements {
     file: String,
     judgements: Vec<Judgement>,
@@ -33,15 +34,33 @@ impl Judgement {
         self.correct
     }
 
+    /// What an answer that is not right is worth all the same: 0, or above 0 and below 1.
+    pub fn credit(&self) -> f64 {
+        self.credit
+    }
+
     /// Reads a record.
     pub fn parse(record: &Json) -> Result<Self, FieldError> {
         let mut fields = Fields::of("", record)?;
         let id = label("id", fields.optional_string("id")?)?;
         let correct = fields.optional_bool("correct")?;
         let correct = correct.ok_or_else(|| FieldError::new("correct", "is missing"))?;
+        let credit = if fields.has("credit") { partial(&mut fields, correct)? } else { 0.0 };
         fields.finish()?;
-        Ok(Self { id, correct })
+        Ok(Self { id, correct, credit })
     }
+}
+
+/// Credit stands beside a judgement only where it says something: of an answer that is neither right nor worth nothing.
+fn partial(fields: &mut Fields<'_>, correct: bool) -> Result<f64, FieldError> {
+    let credit = fields.number("credit")?;
+    if correct {
+        return Err(FieldError::new("credit", "stands beside an answer that is right"));
+    }
+    if credit > 0.0 && credit < 1.0 {
+        return Ok(credit);
+    }
+    Err(FieldError::new("credit", "must be above 0 and below 1"))
 }
 
 impl Keyed for Judgement {
@@ -69,11 +88,13 @@ impl Judgements {
         let named = questions.iter().all(|question| question.id().is_some());
         let id = |id: Option<&str>| id.filter(|_| named).map(str::to_owned);
         let pairs = questions.iter().zip(correct);
-        let judgements = pairs.map(|(question, correct)| Judgement { id: id(question.id()), correct: *correct });
+        let judgements =
+            pairs.map(|(question, correct)| Judgement { id: id(question.id()), correct: *correct, credit: 0.0 });
         Some(Self { file: file.to_owned(), judgements: judgements.collect() })
     }
 
-    /// Canonical JSON (RFC 8785), one judgement a line; [`Judgements::parse`] reads it back.
+    /// Canonical JSON (RFC 8785), one judgement a line; [`Judgements::parse`] reads it back. Judgements that were made here
+    /// have no partial credit.
     pub fn encode(&self) -> Vec<u8> {
         let mut text = String::new();
         for judgement in &self.judgements {
@@ -96,10 +117,9 @@ impl Judgements {
         Order { file: &self.file, ids: self.judgements.iter().map(Judgement::id).collect() }
     }
 
-    /// Whether each answer was judged right, in the order of the questions; joined as answers are.
-    pub fn join(self, questions: &QuestionSet) -> Result<Vec<bool>, QuestionError> {
-        let judgements = join(&self.file, self.judgements, &questions.into())?;
-        Ok(judgements.iter().map(Judgement::correct).collect())
+    /// The judgements in the order of the questions; joined as answers are.
+    pub fn join(self, questions: &QuestionSet) -> Result<Vec<Judgement>, QuestionError> {
+        Ok(join(&self.file, self.judgements, &questions.into())?)
     }
 }
 
@@ -123,7 +143,8 @@ mod tests {
         );
         let again = Judgements::parse("j.jsonl", text.as_slice()).unwrap();
         assert_eq!(again, judgements);
-        assert_eq!(again.join(&named).unwrap(), [true, false]);
+        let correct = |judgements: Vec<Judgement>| judgements.iter().map(Judgement::correct).collect::<Vec<_>>();
+        assert_eq!(correct(again.join(&named).unwrap()), [true, false]);
         assert!(Judgements::of("j.jsonl", &named, &[true]).is_none());
 
         let unnamed = QuestionSet::parse("q.jsonl", &b"{\"question\":\"q\",\"expected\":\"a\"}\n"[..]).unwrap();
@@ -136,6 +157,7 @@ mod tests {
             let judgements = Judgements::parse("j.jsonl", text.as_bytes());
             judgements
                 .and_then(|judgements| judgements.join(&questions(&["x", "y"])))
+                .map(|judgements| judgements.iter().map(Judgement::correct).collect::<Vec<_>>())
                 .map_err(|error| error.to_string())
         };
         assert_eq!(judge("{\"id\":\"y\",\"correct\":true}\n{\"correct\":false,\"id\":\"x\"}"), Ok(vec![false, true]));
@@ -151,5 +173,21 @@ mod tests {
             "j.jsonl:1: field `why`: is not a known field"
         );
         assert_eq!(judge("").unwrap_err(), "j.jsonl: holds no judgements");
+    }
+
+    #[test]
+    fn credit_is_for_answers_in_between() {
+        let read = |text: &str| {
+            let judgements = Judgements::parse("j.jsonl", text.as_bytes()).map_err(|error| error.to_string());
+            judgements.map(|judgements| judgements.as_slice()[0].credit())
+        };
+        assert_eq!(read("{\"correct\":false,\"credit\":0.25}"), Ok(0.25));
+        assert_eq!(read("{\"correct\":false}"), Ok(0.0));
+        for credit in ["0", "1", "1.5", "-0.5"] {
+            let text = format!("{{\"correct\":false,\"credit\":{credit}}}");
+            assert_eq!(read(&text).unwrap_err(), "j.jsonl:1: field `credit`: must be above 0 and below 1");
+        }
+        let refusal = read("{\"correct\":true,\"credit\":0.5}").unwrap_err();
+        assert_eq!(refusal, "j.jsonl:1: field `credit`: stands beside an answer that is right");
     }
 }

@@ -9,7 +9,7 @@ use super::{Authorization, LineName, Moment, ReceiptError, Role, Signoff, Text, 
 use crate::gate::{ProfileName, Report, Verdict};
 use crate::object::{MAX_SAFE_INTEGER, ObjectId, ReceiptId, Sha256};
 use crate::question::{QuestionSetId, ScorerIdentity};
-use crate::scorecard::{RegressionReport, Scorecard, Tolerance};
+use crate::scorecard::{Fact, RegressionReport, Scorecard, Tolerance, Unknown};
 use crate::trust;
 
 /// The prefix of every predicate type; `urn:x-proofmark:<kind>:v1`.
@@ -107,15 +107,28 @@ pub struct ScorecardBody {
     /// Whether the question text is kept out of the ledger.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sealed: bool,
+    /// What is unknown of a round that another tool measured, or that was judged anew from one, in the order of [`Fact`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<Unknown>,
 }
 
 impl ScorecardBody {
     fn hold_together(&self) -> Result<(), ReceiptError> {
+        let facts: Vec<Fact> = self.unknown.iter().map(|unknown| unknown.field).collect();
+        in_order("a list of unknowns", &facts)?;
         // A card that is bound to no question set says nothing about anything.
         let id = self.card.question_set_id();
         id.parse::<QuestionSetId>()
             .map(drop)
             .map_err(|_| text_error("a question set identity", "pm1: and 64 digits, or 64 digits", id))
+    }
+}
+
+/// A list of facts, each once and in order.
+fn in_order(what: &'static str, facts: &[Fact]) -> Result<(), ReceiptError> {
+    match facts.windows(2).find(|pair| pair[0] >= pair[1]) {
+        Some(pair) => Err(text_error(what, "each once and in alphabetical order", pair[1].as_str())),
+        None => Ok(()),
     }
 }
 
@@ -131,10 +144,14 @@ pub struct Comparison {
     pub tolerance: f64,
     /// What `detect_regression` says.
     pub report: RegressionReport,
+    /// What one round or both leave unknown, and the recorder compared all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_unknown: Vec<Fact>,
 }
 
 impl Comparison {
     fn hold_together(&self) -> Result<(), ReceiptError> {
+        in_order("a list of allowed unknowns", &self.allow_unknown)?;
         if Tolerance::new(self.tolerance).is_err() {
             return Err(text_error("a tolerance", "finite and not negative", &self.tolerance.to_string()));
         }

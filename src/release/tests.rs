@@ -113,12 +113,17 @@ impl World {
             card: Scorecard::new(0.5, 1.0, 0.5, 10, "a".repeat(64)).unwrap(),
             scorer: "substring/v2".parse().unwrap(),
             sealed: false,
+            unknown: Vec::new(),
         };
         self.say(CI, 0, Body::Scorecard(body))
     }
 
     fn comparison(&mut self, base: ReceiptRef, current: ReceiptRef, report: RegressionReport) -> ReceiptRef {
-        self.say(CI, 0, Body::Comparison(Comparison { base, current, tolerance: 0.0, report }))
+        self.say(
+            CI,
+            0,
+            Body::Comparison(Comparison { base, current, tolerance: 0.0, report, allow_unknown: Vec::new() }),
+        )
     }
 
     fn signoff(&self, target: ReceiptRef, decision: Decision, with: &[ReceiptRef]) -> Signoff {
@@ -430,7 +435,7 @@ fn the_evaluator_is_not_the_only_approver_where_the_rule_says_so() {
     assert_eq!(world.judged(gate, 1), NONE);
     // A comparison that Bob appended makes him an evaluator too, and he may not waive about it.
     let (base, current) = (world.round(Basis::Recomputed), world.round(Basis::Recomputed));
-    let body = Comparison { base, current, tolerance: 0.0, report: regressed() };
+    let body = Comparison { base, current, tolerance: 0.0, report: regressed(), allow_unknown: Vec::new() };
     let compared = world.say(BOB, 0, Body::Comparison(body));
     let own = Body::Waiver(waiver(compared, "comparison-regressed", 9));
     assert_eq!(world.objections(BOB, 1, own.clone()), [ObjectionCode::WaiverOwn]);

@@ -18,6 +18,8 @@ pub struct Judged {
 pub struct Measured {
     /// How many were right.
     pub correct: u64,
+    /// The credit of those that were partly right, each above 0 and below 1, summed in question order from 0.
+    pub partial: f64,
     /// How many were grounded.
     pub grounded: u64,
     /// How many there were.
@@ -41,8 +43,21 @@ pub fn evaluate(judged: impl IntoIterator<Item = Judged>) -> Measured {
 impl Measured {
     /// The scorecard, bound to a question set. Of no question every number is 0.
     pub fn bind(self, question_set_id: impl Into<String>) -> Result<Scorecard, ScorecardError> {
-        Scorecard::new(share(self.correct, self.n), self.cost, share(self.grounded, self.n), self.n, question_set_id)
+        Scorecard::new(
+            credited(self.correct, self.partial, self.n),
+            self.cost,
+            share(self.grounded, self.n),
+            self.n,
+            question_set_id,
+        )
     }
+}
+
+/// The quality of `n` questions of which so many were right and the others have this credit together: one division of
+/// doubles, and without partial credit that of the two counts.
+#[allow(clippy::cast_precision_loss)] // a scorecard has at most 2^53 - 1 cases
+pub fn credited(correct: u64, partial: f64, n: u64) -> f64 {
+    if n == 0 { 0.0 } else { (correct as f64 + partial) / n as f64 }
 }
 
 #[allow(clippy::cast_precision_loss)] // a scorecard has at most 2^53 - 1 cases

@@ -4,6 +4,7 @@
 //! for word. There is no calibration member: nothing is reported that was not measured.
 
 mod evaluate;
+mod fact;
 mod regression;
 mod round;
 
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::object::{FieldError, Fields, Json, MAX_SAFE_INTEGER};
 
-pub use evaluate::{Judged, Measured, evaluate};
+pub use evaluate::{Judged, Measured, credited, evaluate};
+pub use fact::{Fact, FactError, Unknown};
 pub use regression::{DEFAULT_TOLERANCE, RegressionReport, Tolerance, detect_regression};
 pub use round::{JudgedRound, RoundError, count_round, count_withheld, judge_round};
 

@@ -1,7 +1,7 @@
 //! A round from its evidence: questions, recorded answers and the judge give the card. Recording and replaying a round are
 //! this one function, so what is recorded is what a replay finds.
 
-use super::{Judged, Scorecard, ScorecardError, evaluate};
+use super::{Judged, Measured, Scorecard, ScorecardError, evaluate};
 use crate::question::{
     Answer, Answers, Judgement, Judgements, Leaves, QuestionError, QuestionSet, QuestionSetId, Scheme, ScorerIdentity,
 };
@@ -38,6 +38,8 @@ pub struct JudgedRound {
     pub answers: Vec<Answer>,
     /// Whether each was judged right.
     pub correct: Vec<bool>,
+    /// The credit of those that were partly right, summed.
+    pub partial: f64,
 }
 
 /// Judges recorded answers with a built-in scorer.
@@ -50,7 +52,7 @@ pub fn judge_round(
     let id = questions.id(scheme, scorer.identity())?;
     let answers = answers.join(questions)?;
     let correct = scorer.judge_all(questions, answers.iter().map(Answer::reply))?;
-    counted(id, answers, correct)
+    counted(id, answers, correct, 0.0)
 }
 
 /// Counts recorded judgements: those of a user's own judge, or of a set whose questions are held elsewhere.
@@ -63,8 +65,9 @@ pub fn count_round(
 ) -> Result<JudgedRound, RoundError> {
     let id = questions.id(scheme, scorer)?;
     let answers = answers.join(questions)?;
-    let correct = judgements.join(questions)?;
-    counted(id, answers, correct)
+    let judgements = judgements.join(questions)?;
+    let (correct, partial) = weighed(&judgements);
+    counted(id, answers, correct, partial)
 }
 
 /// Counts recorded judgements of a sealed set, of which only the leaves are at hand.
@@ -75,19 +78,30 @@ pub fn count_withheld(
     scorer: &ScorerIdentity,
 ) -> Result<JudgedRound, RoundError> {
     let answers = answers.join_judged(judgements)?;
-    let correct: Vec<bool> = judgements.as_slice().iter().map(Judgement::correct).collect();
+    let (correct, partial) = weighed(judgements.as_slice());
     if correct.len() != leaves.as_slice().len() {
         return Err(RoundError::Withheld { judgements: correct.len(), leaves: leaves.as_slice().len() });
     }
-    counted(leaves.id(scorer), answers, correct)
+    counted(leaves.id(scorer), answers, correct, partial)
 }
 
-fn counted(id: QuestionSetId, answers: Vec<Answer>, correct: Vec<bool>) -> Result<JudgedRound, RoundError> {
+/// Whether each answer was right, and the credit of the others, summed in the order of the questions.
+fn weighed(judgements: &[Judgement]) -> (Vec<bool>, f64) {
+    let correct = judgements.iter().map(Judgement::correct).collect();
+    (correct, judgements.iter().map(Judgement::credit).fold(0.0, |sum, credit| sum + credit))
+}
+
+fn counted(
+    id: QuestionSetId,
+    answers: Vec<Answer>,
+    correct: Vec<bool>,
+    partial: f64,
+) -> Result<JudgedRound, RoundError> {
     let judged = answers.iter().zip(&correct).map(|(answer, correct)| Judged {
         correct: *correct,
         grounded: answer.receipt().grounded(),
         cost: answer.receipt().spend().cost(),
     });
-    let card = evaluate(judged).bind(id.as_str())?;
-    Ok(JudgedRound { card, answers, correct })
+    let card = Measured { partial, ..evaluate(judged) }.bind(id.as_str())?;
+    Ok(JudgedRound { card, answers, correct, partial })
 }

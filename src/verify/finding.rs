@@ -219,6 +219,8 @@ codes! {
     ReplayUnreadable "replay-unreadable" Replay "treat the card as not derivable, and ask the appender for the evidence";
     /// A card said to be recomputed with a scorer that is not known.
     ReplayScorer "replay-scorer" Replay "use a newer proofmark if the scorer is a newer one, else treat the card as asserted";
+    /// A round of another tool that does not follow from that tool's files.
+    ImportDiffers "import-differs" Replay "believe the originals, not what was derived from them; import them again";
     /// A question set identity that does not follow from the questions.
     IdentityDiffers "identity-differs" Replay "do not compare this round with any other: it is not about the questions that it names";
     /// A card that does not follow from the evidence.

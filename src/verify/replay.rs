@@ -2,21 +2,24 @@
 //!
 //! That a receipt says `recomputed` is a claim like any other.
 
+use std::io;
+
 use super::VerifyError;
 use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::source::Entries;
+use crate::import::{ImportError, Manifest, Original, Rendered, SCORER_PREFIX};
 use crate::ledger::{
     Bridge, BridgeFrom, GateEvidenceError, NumberedRound, RoundEvidence, RoundEvidenceError, held_bytes, replay_gate,
-    role, scheme_of,
+    role, scheme_of, unknown_facts,
 };
 use crate::object::{Json, ObjectId, encode_json, parse};
 use crate::receipt::{
-    Basis, Body, CandidateCounts, Comparison, GateBody, Predicate, Receipt, ReceiptRef, ScorecardBody,
+    Basis, Body, CandidateCounts, Comparison, Evidence, GateBody, Predicate, Receipt, ReceiptRef, ScorecardBody,
 };
 use crate::score::Scorer;
-use crate::scorecard::{Scorecard, Tolerance, detect_regression};
-use crate::store::{Store, StoreError};
+use crate::scorecard::{Fact, Scorecard, Tolerance, detect_regression};
+use crate::store::{ObjectState, Store, StoreError, object_state, open_object};
 
 /// What replaying one receipt came to.
 #[derive(Default)]
@@ -88,10 +91,10 @@ impl Replayer<'_> {
         Ok(self.entries.receipt(reference.index)?.filter(|receipt| receipt.id() == reference.receipt))
     }
 
-    /// The card of the round that a comparison names, if it is there.
-    fn card(&self, reference: ReceiptRef) -> Result<Option<Scorecard>, VerifyError> {
+    /// The round that a comparison names, if it is there.
+    fn round(&self, reference: ReceiptRef) -> Result<Option<ScorecardBody>, VerifyError> {
         Ok(self.receipt(reference)?.and_then(|receipt| match &receipt.statement().predicate.body {
-            Body::Scorecard(body) => Some(body.card.clone()),
+            Body::Scorecard(body) => Some(body.clone()),
             _ => None,
         }))
     }
@@ -136,7 +139,11 @@ impl Case<'_> {
         if !self.roles_are_single() {
             return Ok(());
         }
-        self.check_judge(body);
+        if body.scorer.as_str().starts_with(SCORER_PREFIX) {
+            self.imported(body)?;
+        } else {
+            self.check_judge(body);
+        }
         self.check_handed_in(body)?;
         let evidence = match RoundEvidence::load(self.replayer.store, self.predicate(), body, None) {
             Ok(evidence) => evidence,
@@ -221,14 +228,111 @@ impl Case<'_> {
 
     /// Two objects in one role: which of them counts nobody can say.
     fn roles_are_single(&mut self) -> bool {
-        let roles =
-            [role::QUESTIONS, role::ANSWERS, role::LEAVES, role::JUDGEMENTS, role::JUDGE, role::CARD, role::REPORT];
+        let roles = [
+            role::QUESTIONS,
+            role::ANSWERS,
+            role::LEAVES,
+            role::JUDGEMENTS,
+            role::JUDGE,
+            role::CARD,
+            role::REPORT,
+            role::IMPORT,
+            role::PROJECTION,
+        ];
         let many = roles.into_iter().find(|role| self.predicate().evidence_of(role).count() > 1);
         if let Some(role) = many {
             let found = self.predicate().evidence_of(role).count();
             self.find(Code::ReplayIncomplete, format!("one object in the role `{role}`"), format!("{found} objects"));
         }
         many.is_none()
+    }
+
+    /// A round of another tool must follow from that tool's files: the same evidence, and the same card.
+    fn imported(&mut self, body: &ScorecardBody) -> Result<(), VerifyError> {
+        self.count("imports");
+        let Some(bytes) = self.bytes(role::IMPORT)? else {
+            if body.basis == Basis::Recomputed && !self.outcome.impossible {
+                self.find(Code::ReplayIncomplete, "`import`: how the originals were read", "no held import");
+            }
+            return Ok(());
+        };
+        let manifest = match Manifest::parse(&bytes) {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                self.find(Code::ReplayUnreadable, "`import`: the manifest of an import", chain(&error));
+                return Ok(());
+            }
+        };
+        let store = self.replayer.store;
+        let Some(originals) = self.originals(store, &manifest)? else { return Ok(()) };
+        match manifest.replay(&originals) {
+            Ok(rendered) => self.check_import(body, &rendered),
+            Err(ImportError::Record(error)) if error.source.is_some() => self.outcome.impossible = true,
+            Err(error) => self.find(Code::ReplayUnreadable, "originals from which the round follows", chain(&error)),
+        }
+        Ok(())
+    }
+
+    /// The files that a manifest names, or `None` where one cannot be had.
+    fn originals<'o>(
+        &mut self,
+        store: &'o dyn Store,
+        manifest: &Manifest,
+    ) -> Result<Option<Vec<Original<'o>>>, VerifyError> {
+        let mut originals = Vec::new();
+        for named in &manifest.originals {
+            let held = |evidence: &&Evidence| evidence.held && evidence.blake3 == named.blake3;
+            let size = self.predicate().evidence_of(role::ORIGINAL).find(held).map(|evidence| evidence.size);
+            let Some(size) = size else {
+                self.find(Code::ReplayIncomplete, format!("`original`: BLAKE3 {}", named.blake3), "no such evidence");
+                return Ok(None);
+            };
+            match object_state(store, &named.blake3, size) {
+                Ok(ObjectState::Intact) => {}
+                Err(error @ StoreError::Io { .. }) => return Err(VerifyError::Store(error)),
+                Ok(_) | Err(_) => {
+                    self.outcome.impossible = true;
+                    return Ok(None);
+                }
+            }
+            // Read as a stream, as it was when it was imported: it may be larger than what is held in memory.
+            let id = named.blake3;
+            originals.push(Original::opened(named.name.as_str(), move || {
+                let content = open_object(store, &id, size).map_err(io::Error::other)?;
+                content.ok_or_else(|| io::Error::other("the object went away"))
+            }));
+        }
+        Ok(Some(originals))
+    }
+
+    fn check_import(&mut self, body: &ScorecardBody, rendered: &Rendered) {
+        if rendered.scorer != body.scorer {
+            self.find(Code::ImportDiffers, format!("scorer {}, from the originals", rendered.scorer), &body.scorer);
+        }
+        let stated: Vec<_> = body.unknown.iter().map(|unknown| unknown.field).collect();
+        if rendered.unknown != stated {
+            let names = |facts: &[Fact]| match facts.iter().map(|fact| fact.as_str()).collect::<Vec<_>>() {
+                none if none.is_empty() => "nothing".to_owned(),
+                names => names.join(", "),
+            };
+            self.find(Code::ImportDiffers, format!("unknown: {}", names(&rendered.unknown)), names(&stated));
+        }
+        for (role, bytes) in [
+            (role::QUESTIONS, &rendered.questions),
+            (role::ANSWERS, &rendered.answers),
+            (role::JUDGEMENTS, &rendered.judgements),
+            (role::PROJECTION, &rendered.projection),
+        ] {
+            let id = ObjectId::of(bytes);
+            let stated: Vec<_> = self.predicate().evidence_of(role).map(|evidence| evidence.blake3).collect();
+            if stated != [id] {
+                let stated: Vec<_> = stated.iter().map(|id| format!("BLAKE3 {id}")).collect();
+                let found = if stated.is_empty() { "none".to_owned() } else { stated.join(", ") };
+                self.find(Code::ImportDiffers, format!("`{role}`: BLAKE3 {id}, from the originals"), found);
+            }
+        }
+        self.check_members(Code::CardDiffers, "from the originals", &rendered.card, &body.card);
+        self.count("originalsRead");
     }
 
     /// A user's judge must be the file that the scorer's identity names.
@@ -345,12 +449,14 @@ impl Case<'_> {
 
     fn comparison(&mut self, body: &Comparison) -> Result<(), VerifyError> {
         self.count("comparisons");
-        let (base, current) = (self.replayer.card(body.base)?, self.replayer.card(body.current)?);
+        let (base, current) = (self.replayer.round(body.base)?, self.replayer.round(body.current)?);
         // A reference that is broken is a finding of the structure.
         let (Some(base), Some(current)) = (base, current) else {
             self.outcome.impossible = true;
             return Ok(());
         };
+        self.check_unknown(body, &base, &current);
+        let (base, current) = (base.card, current.card);
         match Tolerance::new(body.tolerance) {
             Ok(tolerance) => {
                 let report = detect_regression(&base, &current, tolerance);
@@ -365,6 +471,15 @@ impl Case<'_> {
             Err(error) => self.find(Code::ComparisonDiffers, "a tolerance that decides something", error),
         }
         self.full_report(body, &base, &current)
+    }
+
+    /// What is unknown of either round must have been allowed, or nothing could be compared.
+    fn check_unknown(&mut self, body: &Comparison, base: &ScorecardBody, current: &ScorecardBody) {
+        for fact in unknown_facts(&base.unknown, &current.unknown, &body.allow_unknown) {
+            if fact.forbids() {
+                self.find(Code::ComparisonDiffers, "a comparison of what is known", fact);
+            }
+        }
     }
 
     /// The full report must say what the receipt says, of the same two cards.

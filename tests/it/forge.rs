@@ -5,6 +5,7 @@ use std::sync::Arc;
 use proofmark::calibrate::{Profile, Reading};
 use proofmark::compare;
 use proofmark::gate;
+use proofmark::import::{Manifest, NamedOriginal, Options, Original, Tool, read, render};
 use proofmark::ledger::role;
 use proofmark::merkle::{BundleWriter, Checkpoint, Frontier, MerkleError, TileName, VerifierKey, leaf_hash};
 use proofmark::object::{ObjectId, ReceiptId, Sha256, encode};
@@ -14,8 +15,8 @@ use proofmark::receipt::{
     Subject, sorted_evidence,
 };
 use proofmark::score::Scorer;
-use proofmark::scorecard::{DEFAULT_TOLERANCE, Scorecard, detect_regression, judge_round};
-use proofmark::store::{Memory, Name, Store, put_slice};
+use proofmark::scorecard::{DEFAULT_TOLERANCE, Scorecard, Unknown, detect_regression, judge_round};
+use proofmark::store::{Memory, Name, Store, put_slice, read_object};
 use proofmark::trust::{self, SecretKey, Signer};
 
 use crate::keys::{ORIGIN, log, moment, person, tool};
@@ -172,6 +173,11 @@ impl Forge {
         }
     }
 
+    /// The bytes of an object that was stored.
+    pub fn bytes(&self, evidence: &Evidence) -> Vec<u8> {
+        read_object(&self.objects, &evidence.blake3, evidence.size).unwrap().unwrap()
+    }
+
     /// An honest round's body and evidence, to be spoilt.
     pub fn honest(&self, wrong: &[usize]) -> (ScorecardBody, Vec<Evidence>) {
         let body = ScorecardBody {
@@ -180,8 +186,38 @@ impl Forge {
             card: card(wrong, "substring/v2", Scheme::Pm1),
             scorer: "substring/v2".parse().unwrap(),
             sealed: false,
+            unknown: Vec::new(),
         };
         let evidence = vec![self.evidence(role::QUESTIONS, QUESTIONS), self.evidence(role::ANSWERS, answers(wrong))];
+        (body, evidence)
+    }
+
+    /// A round that was imported from a table, to be spoilt: evidence in the order original, questions, answers,
+    /// judgements, projection, import.
+    pub fn imported(&self, table: &str) -> (ScorecardBody, Vec<Evidence>) {
+        let original = self.evidence(role::ORIGINAL, table);
+        let originals = [Original::held("t.csv", table.as_bytes().to_vec())];
+        let options = Options { tasks: vec!["t".to_owned()], ..Options::default() };
+        let round = read(Tool::Csv, &originals, &options).unwrap().remove(0);
+        let rendered = render(&round).unwrap();
+        let named = NamedOriginal { name: "t.csv".to_owned(), blake3: original.blake3 };
+        let manifest = Manifest { tool: Tool::Csv, task: "t".to_owned(), options, originals: vec![named] };
+        let body = ScorecardBody {
+            line: "main".parse().unwrap(),
+            basis: Basis::Recomputed,
+            card: rendered.card,
+            scorer: rendered.scorer,
+            sealed: false,
+            unknown: rendered.unknown.into_iter().map(|field| Unknown { field, allowed: false }).collect(),
+        };
+        let evidence = vec![
+            original,
+            self.evidence(role::QUESTIONS, rendered.questions),
+            self.evidence(role::ANSWERS, rendered.answers),
+            self.evidence(role::JUDGEMENTS, rendered.judgements),
+            self.evidence(role::PROJECTION, rendered.projection),
+            self.evidence(role::IMPORT, manifest.encode()),
+        ];
         (body, evidence)
     }
 
@@ -202,7 +238,10 @@ impl Forge {
         let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
         let document =
             compare::Comparison::of(round(base), round(current), DEFAULT_TOLERANCE, compare::Evidence::NONE).unwrap();
-        (Comparison { base, current, tolerance: DEFAULT_TOLERANCE.as_f64(), report }, document)
+        (
+            Comparison { base, current, tolerance: DEFAULT_TOLERANCE.as_f64(), report, allow_unknown: Vec::new() },
+            document,
+        )
     }
 
     pub fn compare(&mut self, base: ReceiptRef, current: ReceiptRef) -> ReceiptRef {

@@ -315,6 +315,7 @@ pub fn append_rounds(sandbox: &Sandbox, evidence: &[Evidence], sealed: bool) {
             card: Scorecard::new(1.0, 0.0, 1.0, 1, format!("pm1:{}", "a".repeat(64))).unwrap(),
             scorer: "substring/v2".parse().unwrap(),
             sealed,
+            unknown: Vec::new(),
         });
         Ok(draft)
     };

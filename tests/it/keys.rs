@@ -63,6 +63,7 @@ pub fn round(quality: f64) -> Draft {
             card: Scorecard::new(quality, 1.0, 0.5, 10, "a".repeat(64)).unwrap(),
             scorer: "substring/v2".parse().unwrap(),
             sealed: false,
+            unknown: Vec::new(),
         }),
     }
 }

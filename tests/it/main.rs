@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod agent;
+mod ci_kits;
 mod cli;
 mod conformance_ed25519;
 mod conformance_identity;
@@ -29,6 +30,7 @@ mod hostile_shapes;
 mod ledger;
 mod manual;
 mod property_formats;
+mod property_import;
 mod property_merkle;
 mod python;
 mod rounds;

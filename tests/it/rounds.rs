@@ -53,12 +53,19 @@ pub fn round(line: &str, card: Scorecard) -> Draft {
         card,
         scorer: "substring/v2".parse().unwrap(),
         sealed: false,
+        unknown: Vec::new(),
     }))
 }
 
 pub fn comparison(base: ReceiptRef, current: ReceiptRef, from: &Scorecard, to: &Scorecard) -> Draft {
     let report = detect_regression(from, to, Tolerance::default());
-    draft(Body::Comparison(Comparison { base, current, tolerance: Tolerance::default().as_f64(), report }))
+    draft(Body::Comparison(Comparison {
+        base,
+        current,
+        tolerance: Tolerance::default().as_f64(),
+        report,
+        allow_unknown: Vec::new(),
+    }))
 }
 
 pub fn baseline(line: &str, target: ReceiptRef) -> Draft {

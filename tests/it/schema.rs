@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 
 use proofmark::abstain::Policy;
 use proofmark::calibrate::Profile;
-use proofmark::compare::{Comparison, Evidence, PairedQuestion, QuestionChanges, Questions, Round, Sides};
+use proofmark::compare::{
+    Comparison, Difference, Evidence, PairedQuestion, QuestionChanges, Questions, Round, Sides, UnknownFact,
+};
 use proofmark::gate;
 use proofmark::ledger::{Ledger, LedgerError, Ratchet};
 use proofmark::object::{encode, parse};
 use proofmark::question::{Answer, Judgement, Question};
 use proofmark::receipt::{Receipt, Statement};
-use proofmark::scorecard::{DEFAULT_TOLERANCE, Scorecard};
+use proofmark::scorecard::{DEFAULT_TOLERANCE, Fact, Scorecard};
 use proofmark::store::{Memory, Store};
 use serde_json::Value;
 
@@ -235,7 +237,7 @@ fn comparisons_validate_whatever_they_find() {
     let pair = |name, base, current, cluster| PairedQuestion { name, base, current, must_pass: true, cluster };
     let answered = [pair("q1", true, false, Some("x")), pair("q2", true, true, None), pair("q3", false, true, None)];
     let questions = Questions::NotHeld(Sides::Both);
-    let evidence = Evidence { questions: &questions, answered: Some(&answered), looks: Some(3) };
+    let evidence = Evidence { questions: &questions, answered: Some(&answered), looks: Some(3), ..Evidence::NONE };
     let judge = Some("substring/v2");
     let document = compared(round(2.0 / 3.0, 3, &pm1, judge), round(2.0 / 3.0, 3, &pm1, judge), evidence);
     assert!(document["statistics"]["clustered"].is_object() && document["flips"]["newlyFailing"][0] == "q1");
@@ -258,14 +260,24 @@ fn comparisons_validate_whatever_they_find() {
             &Questions::Held(QuestionChanges::default()),
         ),
     ] {
-        let document = compared(base, current, Evidence { questions, answered: None, looks: None });
+        let document = compared(base, current, Evidence { questions, ..Evidence::NONE });
         check(&document);
         let found = document["differences"].as_array().unwrap().iter();
         kinds.extend(found.map(|difference| difference["kind"].as_str().unwrap().to_owned()));
     }
+    let unknown =
+        [Sides::Base, Sides::Both].map(|side| UnknownFact { field: Fact::Model, side, allowed: side == Sides::Base });
+    let (field, base, current) = ("repeats".to_owned(), "1".to_owned(), "3".to_owned());
+    let conditions = [Difference::Condition { field, base, current }];
+    let evidence = Evidence { unknown: &unknown, conditions: &conditions, ..Evidence::NONE };
+    let document = compared(round(0.5, 2, &pm1, judge), round(0.5, 2, &pm1, judge), evidence);
+    assert_eq!((&document["comparable"], &document["regressed"]), (&Value::from(false), &Value::from(true)));
+    check(&document);
+    let found = document["differences"].as_array().unwrap().iter();
+    kinds.extend(found.map(|difference| difference["kind"].as_str().unwrap().to_owned()));
     kinds.sort();
     kinds.dedup();
-    assert_eq!(kinds.len(), 12, "every kind of difference: {kinds:?}");
+    assert_eq!(kinds.len(), 14, "every kind of difference: {kinds:?}");
 }
 
 /// Forks a ledger under a ratchet that saw more than was kept, and returns the evidence of both kinds.

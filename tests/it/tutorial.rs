@@ -83,6 +83,7 @@ fn run(sandbox: &Sandbox, step: &Step) -> (Option<i32>, String) {
     let mut shell = Command::new("bash");
     shell.args(["-c", &format!("exec 2>&1; {}", step.command)]).current_dir(sandbox.work()).env_clear();
     shell.env("HOME", sandbox.home()).env("PATH", &path).env("USER", "you").env("SOURCE_DATE_EPOCH", "1796040000");
+    shell.env("SOURCE", env!("CARGO_MANIFEST_DIR"));
     let output = shell.stdin(Stdio::null()).output().unwrap();
     (output.status.code(), sandbox.neutral(&String::from_utf8_lossy(&output.stdout)))
 }
@@ -150,6 +151,16 @@ fn a_receipt_is_checked_by_hand_as_the_page_says() {
         assert!(!steps.iter().all(holds), "{file}");
         std::fs::write(&path, good).unwrap();
     }
+}
+
+#[test]
+fn importing_rounds_of_another_tool_does_what_it_says() {
+    execute("docs/import/README.md", 9);
+}
+
+#[test]
+fn the_page_on_pipelines_does_what_it_says() {
+    execute("docs/ci.md", 5);
 }
 
 #[test]

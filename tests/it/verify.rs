@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark::gate::Verdict;
+use proofmark::import::{Manifest, NamedOriginal};
 use proofmark::ledger::{BridgeFrom, NumberedRound, role};
 use proofmark::merkle::{Checkpoint, TreeHead};
 use proofmark::object::{ObjectId, Sha256, encode};
@@ -166,6 +167,7 @@ fn every_case() -> Reached {
     comparisons(&mut reached);
     bridges(&mut reached);
     gates(&mut reached);
+    imports(&mut reached);
     for case in crate::trust::cases() {
         reached.expect(case.what, &case.store, &case.options, case.codes);
     }
@@ -462,6 +464,77 @@ fn gates(reached: &mut Reached) {
         overwrite(&store, &kept.to_string(), change);
         reached.expect("damaged predictions", &store, &REPLAY, &[C::EvidenceDamaged]);
     }
+}
+
+/// A table of two questions; the second was judged wrong.
+const TABLE: &str = "id,question,expected,reply,correct\nq1,2+2?,4,4,true\nq2,3+3?,6,7,false\n";
+
+/// Rounds that were imported, whose originals say something else.
+fn imports(reached: &mut Reached) {
+    use Code as C;
+    type Spoil = fn(&Forge, &mut ScorecardBody, &mut Vec<Evidence>);
+    let cases: [(&str, Spoil, &[Code]); 9] = [
+        ("an honest import", |_, _, _| {}, &[]),
+        (
+            "judged otherwise",
+            |forge, body, list| {
+                let (better, evidence) = forge.imported(&TABLE.replace("false", "true"));
+                *body = better;
+                list.splice(1..5, evidence.into_iter().skip(1).take(4));
+            },
+            &[C::ImportDiffers, C::CardDiffers],
+        ),
+        ("unknowns left out", |_, body, _| body.unknown.clear(), &[C::ImportDiffers]),
+        (
+            "another scorer",
+            |_, body, _| body.scorer = body.scorer.as_str().replace("csv", "other").parse().unwrap(),
+            &[C::ImportDiffers, C::IdentityDiffers],
+        ),
+        ("no projection", |_, _, list| drop(list.remove(4)), &[C::ImportDiffers]),
+        ("no manifest", |_, _, list| drop(list.pop()), &[C::ReplayIncomplete]),
+        (
+            "a manifest that is none",
+            |forge, _, list| list[5] = forge.evidence(role::IMPORT, "{}"),
+            &[C::ReplayUnreadable],
+        ),
+        ("no original", |_, _, list| drop(list.remove(0)), &[C::ReplayIncomplete]),
+        (
+            "an original that is no table",
+            |forge, _, list| {
+                let (_, evidence) = forge.imported(TABLE);
+                let other = forge.evidence(role::ORIGINAL, "nothing");
+                let manifest = Manifest::parse(&forge.bytes(&evidence[5])).unwrap();
+                let named = NamedOriginal { name: "t.csv".to_owned(), blake3: other.blake3 };
+                let manifest = Manifest { originals: vec![named], ..manifest };
+                list[0] = other;
+                list[5] = forge.evidence(role::IMPORT, manifest.encode());
+            },
+            &[C::ReplayUnreadable],
+        ),
+    ];
+    for (what, spoil, expected) in cases {
+        reached.receipts(
+            what,
+            |forge| {
+                let (mut body, mut evidence) = forge.imported(TABLE);
+                spoil(forge, &mut body, &mut evidence);
+                forge.add(Body::Scorecard(body), evidence);
+            },
+            expected,
+        );
+    }
+    reached.receipts(
+        "a comparison of what is unknown",
+        |forge| {
+            let [base, current] = [TABLE, TABLE].map(|table| {
+                let (body, evidence) = forge.imported(table);
+                forge.add(Body::Scorecard(body), evidence)
+            });
+            let (body, _) = forge.compared(base, current);
+            forge.add(Body::Comparison(body), Vec::new());
+        },
+        &[C::ComparisonDiffers],
+    );
 }
 
 fn with_quality(card: &Scorecard, quality: f64) -> Scorecard {

@@ -109,6 +109,7 @@ impl Worked {
             card: card(round),
             scorer: SCORER.parse().unwrap(),
             sealed: false,
+            unknown: Vec::new(),
         };
         let subject = Subject::new("assistant".parse().unwrap(), Sha256::of(format!("assistant {round}").as_bytes()));
         let mut draft = draft(vec![subject], evidence, Body::Scorecard(body));
@@ -171,6 +172,7 @@ impl Worked {
             current,
             tolerance: DEFAULT_TOLERANCE.as_f64(),
             report: detect_regression(&card(0), &card(1), DEFAULT_TOLERANCE),
+            allow_unknown: Vec::new(),
         };
         draft(vec![self.subject(base), self.subject(current)], evidence, Body::Comparison(body))
     }

@@ -77,7 +77,8 @@ impl Told {
         let (base, current) = (self.story.round(&[], &person()), self.story.round(&[1], &person()));
         let card = |index: ReceiptRef| self.story.forge.cards[index.index as usize].clone().unwrap();
         let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
-        let body = Comparison { base, current, tolerance: DEFAULT_TOLERANCE.as_f64(), report };
+        let (tolerance, allow_unknown) = (DEFAULT_TOLERANCE.as_f64(), Vec::new());
+        let body = Comparison { base, current, tolerance, report, allow_unknown };
         [base, current, self.say(Body::Comparison(body), &person())]
     }
 
@@ -384,7 +385,8 @@ fn rules() -> Vec<Case> {
                 let [base, current, _] = told.regressed();
                 let card = |index: ReceiptRef| told.story.forge.cards[index.index as usize].clone().unwrap();
                 let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
-                let body = Comparison { base, current, tolerance: DEFAULT_TOLERANCE.as_f64(), report };
+                let (tolerance, allow_unknown) = (DEFAULT_TOLERANCE.as_f64(), Vec::new());
+                let body = Comparison { base, current, tolerance, report, allow_unknown };
                 let compared = told.say(Body::Comparison(body), &sam());
                 let waiver = told.waive(compared, "comparison-regressed", days(9), &sam());
                 let gate = told.gate(&sam());

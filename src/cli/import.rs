@@ -1,0 +1,384 @@
+//! `proofmark import`: rounds that another tool measured, from that tool's own files, which stay evidence.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use proofmark::import::{Limits, Manifest, NamedOriginal, Options, Rendered, Round, State, Tool};
+use proofmark::import::{read, recognise, render};
+use proofmark::ledger::{Draft, Ledger, role};
+use proofmark::object::{ObjectId, Sha256};
+use proofmark::question::ScorerIdentity;
+use proofmark::receipt::{Basis, Body, Kind, LineName, ScorecardBody, Subject, Text};
+use proofmark::scorecard::{Fact, Scorecard, Unknown};
+use proofmark::store::put_file;
+use proofmark::trust::Role;
+use serde::Serialize;
+
+use super::append;
+use super::context::Context;
+use super::failure::{Exit, Failure, one_line};
+use super::foreign::{self, ForeignFile};
+use super::intake::{Piece, SubjectArgument, entry, media_type};
+use super::signing::{Hands, SigningOptions};
+
+/// The most originals of one round: each is named in its receipt, which has a largest size.
+const MAX_ORIGINALS: usize = 64;
+
+/// What the command takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+TOOL is lm-eval, inspect, promptfoo, every-eval-ever, deepeval, mlflow, junit, csv or mixle; or auto, which says what it
+recognised. docs/import/ has a page a tool. Every task becomes a receipt; several are appended in one commit, to the lines
+LINE.TASK. What the files leave unknown is said, and `compare` refuses it unless it is allowed.
+
+Examples:
+  proofmark import lm-eval results/stub-model-a
+  proofmark import lm-eval results/ --filter strict-match --dry-run
+  proofmark import inspect logs/2026-11-30_qa.eval --line nightly --subject model=model.bin
+  proofmark import junit junit.xml --allow-unknown prompts --allow-unknown references
+  proofmark import auto out/")]
+pub struct Arguments {
+    /// The tool that wrote the files
+    #[arg(value_name = "TOOL")]
+    tool: ToolArgument,
+    /// Its files, or folders of them
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// The line that the rounds belong to; with several tasks, the beginning of their lines' names [default: the ledger's, main]
+    #[arg(long)]
+    line: Option<LineName>,
+    /// What was evaluated: NAME=FILE or NAME=sha256:HEX (repeatable) [default: the answers]
+    #[arg(long, value_name = "NAME=WHAT")]
+    subject: Vec<SubjectArgument>,
+    /// Only this task (repeatable)
+    #[arg(long, value_name = "NAME")]
+    task: Vec<String>,
+    /// Which filter of lm-eval [default: none, or else the first of the task's configuration]
+    #[arg(long, value_name = "NAME")]
+    filter: Option<String>,
+    /// Which metric or scorer, where there are several [default: the first]
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Allow comparisons although FIELD is unknown (repeatable); the receipt says so: configuration, cost, generation, model,
+    /// prompts, references, repeats or scorer
+    #[arg(long, value_name = "FIELD")]
+    allow_unknown: Vec<Fact>,
+    /// A word for the reader [default: what the import remarks]
+    #[arg(long, value_name = "TEXT")]
+    note: Option<Text>,
+    /// Say what would be recorded, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Read documents and archives of up to N bytes
+    #[arg(long, value_name = "N", default_value_t = Limits::default().document)]
+    max_document_bytes: u64,
+    /// Read samples of up to N bytes
+    #[arg(long, value_name = "N", default_value_t = Limits::default().sample)]
+    max_sample_bytes: u64,
+    /// Read documents nested up to N levels deep, at most 512
+    #[arg(long, value_name = "N", default_value_t = Limits::default().depth)]
+    max_depth: usize,
+    #[command(flatten)]
+    keys: SigningOptions,
+}
+
+/// A tool, or the wish to have it recognised.
+#[derive(Debug, Clone, Copy)]
+enum ToolArgument {
+    Named(Tool),
+    Auto,
+}
+
+impl FromStr for ToolArgument {
+    type Err = proofmark::import::ImportError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Named) }
+    }
+}
+
+/// One round that was read and checked, and is not stored yet.
+struct Imported {
+    /// Without its items, which may be many.
+    round: Round,
+    states: BTreeMap<&'static str, usize>,
+    remarks: Vec<String>,
+    rendered: Rendered,
+    projection: ObjectId,
+    body: ScorecardBody,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let ledger = if arguments.dry_run { context.ledger().ok() } else { Some(context.ledger()?) };
+    let files = foreign::gather(&arguments.paths)?;
+    let originals: Vec<_> = files.iter().map(ForeignFile::original).collect();
+    let tool = match arguments.tool {
+        ToolArgument::Named(tool) => tool,
+        ToolArgument::Auto => recognise(&originals)?,
+    };
+    let options = options(arguments);
+    let rounds = read(tool, &originals, &options)?;
+    drop(originals);
+    let lines = lines(arguments, ledger.as_ref(), &rounds)?;
+    let mut imported: Vec<Imported> =
+        rounds.into_iter().zip(lines).map(|(round, line)| checked(round, line, arguments)).collect::<Result<_, _>>()?;
+    let appended = match ledger.filter(|_| !arguments.dry_run) {
+        None => Vec::new(),
+        Some(ledger) => {
+            let hands = Hands::ready(&arguments.keys, context, &ledger, &[Role::Append])?;
+            let pen = hands.agree(context, &ledger, Kind::Scorecard, &about(&imported))?;
+            let drafts = imported.iter_mut().map(|one| one.store(&files, &options, arguments, context, &ledger));
+            let drafts: Vec<_> = drafts.collect::<Result<_, _>>()?;
+            pen.append(context, &ledger, drafts.into_iter().map(Ok))?
+        }
+    };
+    let document = ImportDocument {
+        schema: "import.v1",
+        tool: tool.as_str(),
+        recognised: matches!(arguments.tool, ToolArgument::Auto),
+        dry_run: arguments.dry_run,
+        size: appended.last().map(|last| last.index + 1),
+        rounds: imported
+            .iter()
+            .enumerate()
+            .map(|(at, one)| {
+                let appended = appended.get(at);
+                let index = appended.map(|appended| appended.index);
+                let receipt = appended.map(|appended| appended.receipt.to_string());
+                one.document(&files, index, receipt)
+            })
+            .collect(),
+    };
+    context.answer(&document, || text(&document))?;
+    Ok(Exit::Yes)
+}
+
+/// What is about to be signed, in a few words.
+fn about(imported: &[Imported]) -> String {
+    match imported {
+        [one] => append::summary(&one.body),
+        many => {
+            let lines: Vec<_> = many.iter().map(|one| one.body.line.as_str()).collect();
+            format!("{} rounds, of the lines {}", many.len(), lines.join(", "))
+        }
+    }
+}
+
+fn options(arguments: &Arguments) -> Options {
+    let limits = Limits {
+        document: arguments.max_document_bytes,
+        sample: arguments.max_sample_bytes,
+        depth: arguments.max_depth,
+    };
+    let (filter, metric) = (arguments.filter.clone(), arguments.metric.clone());
+    Options { filter, metric, tasks: arguments.task.clone(), limits }
+}
+
+/// The line of each round: the one that was named, or for several tasks one a task below it.
+fn lines(arguments: &Arguments, ledger: Option<&Ledger>, rounds: &[Round]) -> Result<Vec<LineName>, Failure> {
+    let line = match (&arguments.line, ledger) {
+        (Some(line), _) => line.clone(),
+        (None, Some(ledger)) => ledger.config().defaults.line.parse()?,
+        (None, None) => LineName::main(),
+    };
+    if rounds.len() == 1 {
+        return Ok(vec![line]);
+    }
+    let mut taken: BTreeMap<LineName, &str> = BTreeMap::new();
+    let mut lines = Vec::new();
+    for round in rounds {
+        let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c) { c } else { '-' };
+        let task: String = round.task.to_lowercase().chars().map(plain).collect();
+        let name: LineName = format!("{line}.{task}").chars().take(64).collect::<String>().parse()?;
+        if let Some(other) = taken.insert(name.clone(), &round.task) {
+            return Err(Failure::refused(format!(
+                "the tasks `{}` and `{}` would share the line `{name}`",
+                one_line(other),
+                one_line(&round.task)
+            ))
+            .hint("import them one at a time, with --task NAME --line LINE"));
+        }
+        lines.push(name);
+    }
+    Ok(lines)
+}
+
+fn checked(mut round: Round, line: LineName, arguments: &Arguments) -> Result<Imported, Failure> {
+    let rendered = render(&round)?;
+    if round.originals.len() > MAX_ORIGINALS {
+        let task = one_line(&round.task);
+        let count = round.originals.len();
+        return Err(Failure::refused(format!(
+            "the task `{task}` comes from {count} files, and a receipt names at most {MAX_ORIGINALS}"
+        )));
+    }
+    let unknown = rendered.unknown.iter();
+    let unknown = unknown.map(|fact| Unknown { field: *fact, allowed: arguments.allow_unknown.contains(fact) });
+    let body = ScorecardBody {
+        line,
+        basis: Basis::Recomputed,
+        card: rendered.card.clone(),
+        scorer: rendered.scorer.clone(),
+        sealed: false,
+        unknown: unknown.collect(),
+    };
+    let states = State::ALL.map(|state| (state.as_str(), round.count(state))).into_iter().collect();
+    let (remarks, projection) = (round.sentences(), ObjectId::of(&rendered.projection));
+    round.items = Vec::new();
+    Ok(Imported { round, states, remarks, rendered, projection, body })
+}
+
+impl Imported {
+    /// Stores the evidence, which is not held any longer then, and drafts the receipt.
+    fn store(
+        &mut self,
+        files: &[ForeignFile],
+        options: &Options,
+        arguments: &Arguments,
+        context: &Context,
+        ledger: &Ledger,
+    ) -> Result<Draft, Failure> {
+        let mut evidence = Vec::new();
+        let mut originals = Vec::new();
+        for place in &self.round.originals {
+            let file = &files[*place];
+            let digests = put_file(ledger.store(), &file.path)?;
+            file.refuse_changed(&digests)?;
+            originals.push(NamedOriginal { name: file.name.clone(), blake3: digests.blake3 });
+            evidence.push(entry(role::ORIGINAL.parse()?, &digests, media_type(&file.name), true));
+        }
+        let answers = Sha256::of(&self.rendered.answers);
+        let options = Options { tasks: vec![self.round.task.clone()], ..options.clone() };
+        let manifest = Manifest { tool: self.round.tool, task: self.round.task.clone(), options, originals };
+        // Two files of the same bytes are one object.
+        evidence.sort();
+        evidence.dedup();
+        for (role, bytes, media_type) in [
+            (role::QUESTIONS, std::mem::take(&mut self.rendered.questions), "application/jsonl"),
+            (role::ANSWERS, std::mem::take(&mut self.rendered.answers), "application/jsonl"),
+            (role::JUDGEMENTS, std::mem::take(&mut self.rendered.judgements), "application/jsonl"),
+            (role::PROJECTION, std::mem::take(&mut self.rendered.projection), "application/jsonl"),
+            (role::IMPORT, manifest.encode(), "application/json"),
+        ] {
+            evidence.push(Piece::new(role, bytes, media_type, true).store(ledger.store())?);
+        }
+        let base = std::path::Path::new("");
+        let mut subject: Vec<_> =
+            arguments.subject.iter().map(|subject| subject.resolve(base)).collect::<Result<_, _>>()?;
+        if subject.is_empty() {
+            subject.push(Subject::new(role::ANSWERS.parse()?, answers));
+        }
+        let note = match &arguments.note {
+            Some(note) => Some(note.clone()),
+            None => Some(note(&self.round, &self.remarks)?),
+        };
+        let (recorded_at, tool) = (context.now()?, context.tool());
+        Ok(Draft { subject, evidence, note, recorded_at, tool, body: Body::Scorecard(self.body.clone()) })
+    }
+
+    fn document<'a>(
+        &'a self,
+        files: &'a [ForeignFile],
+        index: Option<u64>,
+        receipt: Option<String>,
+    ) -> ImportedRound<'a> {
+        ImportedRound {
+            task: &self.round.task,
+            index,
+            receipt,
+            line: &self.body.line,
+            model: self.round.model.as_deref(),
+            scorer: &self.body.scorer,
+            card: &self.body.card,
+            states: &self.states,
+            planned: self.round.planned,
+            unknown: &self.body.unknown,
+            remarks: &self.remarks,
+            originals: self.round.originals.iter().map(|place| files[*place].name.as_str()).collect(),
+            projection: self.projection.to_string(),
+        }
+    }
+}
+
+/// What a receipt says for people of where it came from.
+fn note(round: &Round, remarks: &[String]) -> Result<Text, Failure> {
+    let mut note = format!("imported from {}, task {}", round.tool, one_line(&round.task));
+    for sentence in remarks {
+        note.push_str("; ");
+        note.push_str(&one_line(sentence));
+    }
+    let end = (0..=note.len().min(1000)).rev().find(|at| note.is_char_boundary(*at)).unwrap_or(0);
+    Ok(note[..end].trim_end().parse()?)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ImportDocument<'a> {
+    schema: &'static str,
+    tool: &'static str,
+    recognised: bool,
+    dry_run: bool,
+    size: Option<u64>,
+    rounds: Vec<ImportedRound<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ImportedRound<'a> {
+    task: &'a str,
+    index: Option<u64>,
+    receipt: Option<String>,
+    line: &'a LineName,
+    model: Option<&'a str>,
+    scorer: &'a ScorerIdentity,
+    card: &'a Scorecard,
+    states: &'a BTreeMap<&'static str, usize>,
+    planned: Option<u64>,
+    unknown: &'a [Unknown],
+    remarks: &'a [String],
+    originals: Vec<&'a str>,
+    projection: String,
+}
+
+fn text(document: &ImportDocument<'_>) -> String {
+    let mut text = String::new();
+    if document.recognised {
+        text.push_str(&format!("recognised: {}\n", document.tool));
+    }
+    for round in &document.rounds {
+        let card = round.card;
+        let name = match (&round.receipt, round.index) {
+            (Some(receipt), Some(index)) => {
+                format!("[{} {}] receipt {index}", round.line, &receipt[..12])
+            }
+            _ => format!("[{}] not recorded", round.line),
+        };
+        let states: Vec<_> = State::ALL
+            .into_iter()
+            .filter_map(|state| Some((state, *round.states.get(state.as_str())?)))
+            .filter(|(_, count)| *count > 0)
+            .map(|(state, count)| format!("{count} {}", state.as_str()))
+            .collect();
+        text.push_str(&format!(
+            "{name}  {} {}\n  quality {:.4}  n {}  {}\n  model {}\n  scorer {}\n  questions {}\n",
+            document.tool,
+            one_line(round.task),
+            card.quality(),
+            card.n(),
+            states.join(", "),
+            round.model.map_or("unknown".to_owned(), one_line),
+            round.scorer,
+            card.question_set_id(),
+        ));
+        for remark in round.remarks {
+            text.push_str(&format!("  {}\n", one_line(remark)));
+        }
+        for unknown in round.unknown {
+            let allowed = if unknown.allowed { ", allowed" } else { "" };
+            text.push_str(&format!("  unknown: {} ({}{allowed})\n", unknown.field.meaning(), unknown.field));
+        }
+    }
+    text
+}

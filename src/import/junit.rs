@@ -1,0 +1,249 @@
+//! JUnit XML, as pytest and many others write it. It holds names and outcomes, and neither questions nor answers.
+
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+use super::original::Original;
+use super::round::{Conditions, Item, Round, State};
+use super::{ImportError, Options, Tool};
+use crate::object::Json;
+
+pub(super) fn recognises(original: &Original<'_>) -> bool {
+    original.file_name().ends_with(".xml") && String::from_utf8_lossy(&original.head()).contains("<testsuite")
+}
+
+pub(super) fn read(originals: &[Original<'_>], options: &Options) -> Result<Vec<Round>, ImportError> {
+    let files: Vec<_> = originals.iter().enumerate().filter(|(_, original)| recognises(original)).collect();
+    if files.is_empty() {
+        return Err(ImportError::NoFiles { tool: Tool::Junit, what: "file with <testsuite>", files: originals.len() });
+    }
+    let mut rounds = Vec::new();
+    for (place, original) in files {
+        let read = suites(original, options)?;
+        let task = match read.suites.as_slice() {
+            [suite] if !suite.is_empty() => suite.clone(),
+            _ => original.file_name().trim_end_matches(".xml").to_owned(),
+        };
+        if options.wants(&task) {
+            rounds.push(round(place, original, task, read)?);
+        }
+    }
+    Ok(rounds)
+}
+
+/// One `<testcase>`.
+struct Case {
+    suite: String,
+    class: String,
+    name: String,
+    state: State,
+    properties: Vec<(String, String)>,
+    row: usize,
+}
+
+/// What a file holds.
+#[derive(Default)]
+struct Suites {
+    suites: Vec<String>,
+    cases: Vec<Case>,
+    retried: usize,
+}
+
+fn round(place: usize, original: &Original<'_>, task: String, read: Suites) -> Result<Round, ImportError> {
+    let Suites { suites, cases, retried } = read;
+    let one_suite = suites.len() <= 1;
+    let function = one_function(&cases);
+    let name = |case: &Case| match (&function, parameter(&case.name)) {
+        (Some(_), Some(parameter)) => parameter.to_owned(),
+        _ => [if one_suite { "" } else { &case.suite }, case.class.as_str(), case.name.as_str()]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("::"),
+    };
+    let property = |case: &Case, wanted: &str| {
+        case.properties.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
+    };
+    let items = cases.iter().map(|case| Item {
+        id: Some(name(case)),
+        cluster: property(case, "cluster").or_else(|| property(case, "group")),
+        state: case.state,
+        score: match case.state {
+            State::Pass => Some(1.0),
+            State::Fail => Some(0.0),
+            _ => None,
+        },
+        place: original.place(case.row),
+        ..Item::default()
+    });
+    let items = items.collect();
+    let model = cases.first().and_then(|case| property(case, "model"));
+    let model = model.filter(|model| cases.iter().all(|case| property(case, "model").as_ref() == Some(model)));
+    let mut remarks = Vec::new();
+    if retried > 0 {
+        remarks.push(format!("{retried} passed only when they were tried again"));
+    }
+    Round {
+        tool: Tool::Junit,
+        conditions: Conditions {
+            // The test is the judge. What it does is in no file.
+            scorer: Some(function.unwrap_or_else(|| task.clone())),
+            configuration: None,
+            code: None,
+            generation: None,
+            repeats: Some(Json::Integer(1)),
+        },
+        task,
+        items,
+        planned: None,
+        model,
+        remarks,
+        originals: vec![place],
+    }
+    .in_order()
+}
+
+/// The one function that all cases are parameters of, as pytest writes `test_qa[q01]`.
+fn one_function(cases: &[Case]) -> Option<String> {
+    let function = |case: &Case| {
+        parameter(&case.name)?;
+        let (name, _) = case.name.split_once('[')?;
+        Some(format!("{}::{name}", case.class))
+    };
+    let first = function(cases.first()?)?;
+    cases.iter().all(|case| function(case).as_ref() == Some(&first)).then_some(first)
+}
+
+fn parameter(name: &str) -> Option<&str> {
+    let (_, rest) = name.split_once('[')?;
+    rest.strip_suffix(']').filter(|parameter| !parameter.is_empty())
+}
+
+/// Reads a file's suites. What is a suite in a suite belongs to the inner one.
+fn suites(original: &Original<'_>, options: &Options) -> Result<Suites, ImportError> {
+    let bytes = original.bytes(&options.limits)?;
+    let Ok(text) = std::str::from_utf8(&bytes) else { return Err(original.refuse("is not UTF-8")) };
+    let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
+    let mut reading = Reading { original, found: Suites::default(), open: Vec::new(), case: None, counted: Vec::new() };
+    let (mut before, mut began) = (0, 0);
+    loop {
+        let event = reader.read_event();
+        let at = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+        if reading.case.is_none() {
+            began = before;
+        }
+        before = at;
+        if (at - began) as u64 > options.limits.sample {
+            let (limit, what) = (options.limits.sample, "sample");
+            return Err(ImportError::TooLarge { file: original.name().to_owned(), what, limit });
+        }
+        match event {
+            Ok(Event::Start(element)) => {
+                if reading.open.len() >= options.limits.levels() {
+                    let levels = options.limits.levels();
+                    return Err(original.refuse(format!("nested deeper than {levels} levels")));
+                }
+                reading.begin(&element, at)?;
+            }
+            Ok(Event::Empty(element)) => {
+                reading.begin(&element, at)?;
+                reading.end()?;
+            }
+            Ok(Event::End(_)) => reading.end()?,
+            // Entities of a document's own could grow without bound, and no tool that writes results needs them.
+            Ok(Event::DocType(_)) => return Err(original.refuse("has a document type declaration, which is not read")),
+            Ok(Event::Eof) if reading.open.is_empty() => return Ok(reading.found),
+            Ok(Event::Eof) => return Err(original.refuse("ends inside an element")),
+            Ok(_) => {}
+            Err(error) => return Err(original.refuse(format!("is not XML at byte {at}: {error}"))),
+        }
+    }
+}
+
+/// A file half read.
+struct Reading<'a, 'b> {
+    original: &'a Original<'b>,
+    found: Suites,
+    /// The elements around the place, and for suites their names.
+    open: Vec<(String, String)>,
+    case: Option<Case>,
+    /// For each open suite how many tests it says it has, and how many cases stood there when it began.
+    counted: Vec<(Option<usize>, usize)>,
+}
+
+impl Reading<'_, '_> {
+    fn begin(&mut self, element: &BytesStart<'_>, at: usize) -> Result<(), ImportError> {
+        let tag = element.local_name().as_ref().to_owned();
+        let attributes = self.attributes(element, at)?;
+        let value = |name: &str| attributes.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone());
+        let mut suite = self.open.last().map(|(_, suite)| suite.clone()).unwrap_or_default();
+        match tag.as_str() {
+            "testsuite" => {
+                suite = value("name").unwrap_or_default();
+                self.counted.push((value("tests").and_then(|tests| tests.parse().ok()), self.found.cases.len()));
+            }
+            "testcase" if self.case.is_some() => {
+                return Err(self.original.refuse(format!("has a test case inside a test case, at byte {at}")));
+            }
+            "testcase" => {
+                let (class, name) = (value("classname").unwrap_or_default(), value("name").unwrap_or_default());
+                let row = self.found.cases.len() + 1;
+                let suite = suite.clone();
+                self.case = Some(Case { suite, class, name, state: State::Pass, properties: Vec::new(), row });
+            }
+            "property" => {
+                if let (Some(case), Some(name), Some(value)) = (&mut self.case, value("name"), value("value")) {
+                    case.properties.push((name, value));
+                }
+            }
+            "flakyFailure" | "flakyError" => self.found.retried += 1,
+            "failure" | "error" | "skipped" => {
+                if let Some(case) = &mut self.case {
+                    let state = match tag.as_str() {
+                        "failure" => State::Fail,
+                        "error" => State::Errored,
+                        _ => State::Skipped,
+                    };
+                    // A case that failed and then could not be cleaned up is one that errored.
+                    case.state = if case.state == State::Pass || state == State::Errored { state } else { case.state };
+                }
+            }
+            _ => {}
+        }
+        self.open.push((tag, suite));
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), ImportError> {
+        let Some((tag, suite)) = self.open.pop() else { return Ok(()) };
+        match tag.as_str() {
+            "testcase" => self.found.cases.extend(self.case.take()),
+            "testsuite" => {
+                let (said, before) = self.counted.pop().unwrap_or((None, 0));
+                let there = self.found.cases.len() - before;
+                if let Some(said) = said.filter(|said| *said != there) {
+                    let reason = format!("the suite says that it has {said} tests, and holds {there}");
+                    return Err(self.original.refuse(reason));
+                }
+                if !self.found.suites.contains(&suite) {
+                    self.found.suites.push(suite);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn attributes(&self, element: &BytesStart<'_>, at: usize) -> Result<Vec<(String, String)>, ImportError> {
+        let refuse = |error: String| self.original.refuse(format!("is not XML at byte {at}: {error}"));
+        let mut found = Vec::new();
+        for attribute in element.attributes() {
+            let attribute = attribute.map_err(|error| refuse(error.to_string()))?;
+            let name = attribute.key.as_ref().to_owned();
+            let value =
+                attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| refuse(error.to_string()))?;
+            found.push((name, value.into_owned()));
+        }
+        Ok(found)
+    }
+}

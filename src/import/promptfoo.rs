@@ -1,0 +1,373 @@
+//! promptfoo: `results.json`, or `results.jsonl`, which has the rows only.
+//!
+//! `docs/import/promptfoo.md` says which fields are read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::attempts::{Reducer, reduced};
+use super::member::{self, at, count, list, object, or_null, shown, spelled, string};
+use super::original::Original;
+use super::round::{Attempt, Conditions, Item, Round, State, Wording};
+use super::rows::rows;
+use super::{ImportError, Options, Tool};
+use crate::object::Json;
+
+/// The provider that sends nothing and answers with its prompt, so that the question is in the variables alone.
+const ECHO: &str = "echo";
+
+/// Settings of a provider that say who is asked and who pays, and shape no reply.
+const VOLATILE: [&str; 6] = ["apiKey", "apiBaseUrl", "apiHost", "headers", "cost", "organization"];
+
+/// Types of assertions by which a model judges; which one has to be said.
+const GRADED: [&str; 16] = [
+    "llm-rubric",
+    "search-rubric",
+    "factuality",
+    "answer-relevance",
+    "conversation-relevance",
+    "context-recall",
+    "context-relevance",
+    "context-faithfulness",
+    "g-eval",
+    "similar",
+    "classifier",
+    "moderation",
+    "select-best",
+    "max-score",
+    "pi",
+    "agent-rubric",
+];
+
+/// How the other such types begin.
+const GRADED_PREFIXES: [&str; 3] = ["model-graded", "similar:", "trajectory:goal"];
+
+pub(super) fn recognises(original: &Original<'_>) -> bool {
+    let name = original.file_name();
+    let head = || String::from_utf8_lossy(&original.head()).into_owned();
+    (name.ends_with(".json") && head().contains("\"evalId\""))
+        || (name.ends_with(".jsonl") && head().contains("\"promptIdx\"") && head().contains("\"gradingResult\""))
+}
+
+pub(super) fn read(originals: &[Original<'_>], options: &Options) -> Result<Vec<Round>, ImportError> {
+    let known: Vec<_> = originals.iter().enumerate().filter(|(_, original)| recognises(original)).collect();
+    let whole = |(_, original): &&(usize, &Original<'_>)| original.file_name().ends_with(".json");
+    // Where both are there they are the same run, and the document says more.
+    let files: Vec<_> = match known.iter().filter(whole).count() {
+        0 => known.clone(),
+        _ => known.iter().filter(whole).copied().collect(),
+    };
+    match files.as_slice() {
+        [] => {
+            let what = "`results.json` or `results.jsonl`";
+            Err(ImportError::NoFiles { tool: Tool::Promptfoo, what, files: originals.len() })
+        }
+        [(place, original)] => run(*place, original, options),
+        [(_, first), (_, second), ..] => Err(ImportError::Choose {
+            what: "there are the results of several runs".to_owned(),
+            found: format!("{} and {}", first.name(), second.name()),
+            option: "",
+        }),
+    }
+}
+
+fn run(place: usize, original: &Original<'_>, options: &Options) -> Result<Vec<Round>, ImportError> {
+    let (document, read) = if original.file_name().ends_with(".json") {
+        let document = original.json(&options.limits)?;
+        let read: Vec<(usize, Json)> = list(&document, &["results", "results"])
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(at, row)| (at + 1, row))
+            .collect();
+        for (at, row) in &read {
+            original.hold_sample(*at, row, &options.limits)?;
+        }
+        refuse_cut_off(original, &document, read.len())?;
+        (Some(document), read)
+    } else {
+        (None, rows(original, &options.limits, |line, row| Ok((line, row)))?)
+    };
+    if read.is_empty() {
+        return Err(ImportError::NothingMeasured { tool: Tool::Promptfoo, task: original.name().to_owned(), items: 0 });
+    }
+    let mut groups: BTreeMap<String, Vec<&(usize, Json)>> = BTreeMap::new();
+    for row in &read {
+        groups.entry(task(&row.1)).or_default().push(row);
+    }
+    let wanted = groups.into_iter().filter(|(task, _)| options.wants(task));
+    wanted.map(|(task, rows)| round(place, original, task, &rows, document.as_ref())).collect()
+}
+
+/// One round a provider and prompt: they are what is compared, and each answers every test.
+fn task(row: &Json) -> String {
+    let provider = member::text(row, &["provider", "label"]).filter(|label| !label.is_empty());
+    let provider = provider.or(member::text(row, &["provider", "id"])).unwrap_or("unknown");
+    let description = count(row, &["promptIdx"]).unwrap_or(0);
+    format!("{provider}.prompt{}", description + 1)
+}
+
+/// A document says how many rows it has.
+fn refuse_cut_off(original: &Original<'_>, document: &Json, rows: usize) -> Result<(), ImportError> {
+    let stated = ["successes", "failures", "errors"].map(|name| count(document, &["results", "stats", name]));
+    let [Some(right), Some(wrong), Some(errors)] = stated else { return Ok(()) };
+    let stated = right.saturating_add(wrong).saturating_add(errors);
+    if stated == rows as u64 {
+        return Ok(());
+    }
+    Err(original.refuse(format!("holds {rows} results, and its statistics count {stated}")))
+}
+
+fn round(
+    place: usize,
+    original: &Original<'_>,
+    task: String,
+    rows: &[&(usize, Json)],
+    document: Option<&Json>,
+) -> Result<Round, ImportError> {
+    // A test that was asked again stands there again: the same test, another try.
+    let mut tests: BTreeMap<String, Vec<&(usize, Json)>> = BTreeMap::new();
+    for row in rows {
+        tests.entry(test(&row.1)).or_default().push(row);
+    }
+    let stated = document.and_then(|document| {
+        let repeats = count(document, &["runtimeOptions", "repeat"]);
+        repeats.or_else(|| count(document, &["config", "evaluateOptions", "repeat"]))
+    });
+    let most = tests.values().map(Vec::len).max().unwrap_or(1) as u64;
+    let repeats = stated.unwrap_or(most).max(1);
+    let named = names(&tests);
+    let mut items = Vec::new();
+    for (name, rows) in named.into_iter().zip(tests.values()) {
+        if rows.len() as u64 > repeats {
+            return Err(ImportError::Twice {
+                what: format!("the test `{}`", name.chars().take(80).collect::<String>()),
+                first: format!("{}:{}", original.name(), rows[0].0),
+                second: format!("{}:{}", original.name(), rows[1].0),
+            });
+        }
+        items.push(item(original, name, rows, repeats)?);
+    }
+    let mut remarks: Vec<String> = judges(rows, document).into_iter().map(|judge| format!("judge: {judge}")).collect();
+    if repeats > 1 {
+        remarks.push(format!("each test was asked {repeats} times and counts once"));
+    }
+    let first = &rows[0].1;
+    let provider = member::text(first, &["provider", "id"]);
+    Round {
+        tool: Tool::Promptfoo,
+        task,
+        items,
+        planned: None,
+        conditions: Conditions {
+            scorer: Some(scorer(rows)),
+            configuration: configuration(rows, document),
+            code: document
+                .map(|document| object([("promptfoo", or_null(document, &["metadata", "promptfooVersion"]))])),
+            generation: document.and_then(|document| generation(document, provider?, rows)),
+            repeats: Some(Json::Integer(repeats.into())),
+        },
+        model: provider.map(str::to_owned),
+        remarks,
+        originals: vec![place],
+    }
+    .in_order()
+}
+
+/// What makes a test: what it is called, its variables and its assertions.
+fn test(row: &Json) -> String {
+    let member = |name: &str| or_null(row, &["testCase", name]);
+    spelled(&object([("description", member("description")), ("vars", vars(row)), ("assert", member("assert"))]))
+}
+
+fn vars(row: &Json) -> Json {
+    match at(row, &["testCase", "vars"]) {
+        Some(vars) => vars.clone(),
+        None => or_null(row, &["vars"]),
+    }
+}
+
+/// The descriptions, where each test has one of its own, else the tests' places.
+fn names(tests: &BTreeMap<String, Vec<&(usize, Json)>>) -> Vec<String> {
+    let described: Vec<Option<&str>> =
+        tests.values().map(|rows| member::text(&rows[0].1, &["testCase", "description"])).collect();
+    let unique: BTreeSet<_> = described.iter().flatten().collect();
+    if unique.len() == tests.len() {
+        return described.into_iter().flatten().map(str::to_owned).collect();
+    }
+    let place = |rows: &Vec<&(usize, Json)>| rows.iter().filter_map(|(_, row)| count(row, &["testIdx"])).min();
+    tests.values().map(|rows| place(rows).map_or_else(|| "?".to_owned(), |place| place.to_string())).collect()
+}
+
+fn item(original: &Original<'_>, name: String, rows: &[&(usize, Json)], repeats: u64) -> Result<Item, ImportError> {
+    let (row, first) = (rows[0].0, &rows[0].1);
+    let prompt = if member::text(first, &["provider", "id"]) == Some(ECHO) {
+        Wording::of(&vars(first))
+    } else {
+        Wording::maybe(at(first, &["prompt", "raw"]))
+    };
+    let mut tries: Vec<Attempt> =
+        rows.iter().map(|(row, json)| attempt(original, *row, json)).collect::<Result<_, _>>()?;
+    while (tries.len() as u64) < repeats.min(1 << 20) {
+        tries.push(Attempt { reply: None, state: State::Missing, score: None });
+    }
+    // Tries have no order of their own that every run would share.
+    tries.sort_by(|one, other| (one.state, &one.reply).cmp(&(other.state, &other.reply)));
+    let (state, score) = if repeats > 1 { reduced(&tries, Reducer::Mean) } else { (tries[0].state, tries[0].score) };
+    let costs: Vec<Option<f64>> = rows.iter().map(|(_, json)| cost(json)).collect();
+    Ok(Item {
+        id: Some(name),
+        cluster: ["cluster", "group"].iter().find_map(|name| member::name(first, &["testCase", "metadata", name])),
+        prompt,
+        reference: reference(first),
+        reply: tries[0].reply.clone(),
+        state,
+        score,
+        cost: costs.iter().copied().sum::<Option<f64>>(),
+        attempts: if repeats > 1 { tries } else { Vec::new() },
+        place: original.place(row),
+        ..Item::default()
+    })
+}
+
+fn attempt(original: &Original<'_>, row: usize, json: &Json) -> Result<Attempt, ImportError> {
+    let reply = at(json, &["response", "output"]).map(shown);
+    // 2 is what promptfoo calls an error; it also has a message then.
+    let errored = count(json, &["failureReason"]) == Some(2)
+        || (at(json, &["error"]).is_some() && at(json, &["response", "output"]).is_none());
+    let asserted = !list(json, &["testCase", "assert"]).is_empty()
+        || !list(json, &["gradingResult", "componentResults"]).is_empty();
+    let success = member::boolean(json, &["success"]);
+    let state = match (errored, asserted, success) {
+        (true, _, _) => State::Errored,
+        (false, false, _) => State::Unscored,
+        (false, true, Some(true)) => State::Pass,
+        (false, true, Some(false)) => State::Fail,
+        (false, true, None) => return Err(original.refuse_at(row, "success", "is missing")),
+    };
+    let score = match state {
+        State::Pass => Some(1.0),
+        State::Fail => Some(0.0),
+        _ => None,
+    };
+    Ok(Attempt { reply, state, score })
+}
+
+/// A cost of 0 is what promptfoo writes where it knows no price, so it is not known to be 0.
+fn cost(row: &Json) -> Option<f64> {
+    member::number(row, &["cost"]).filter(|cost| *cost > 0.0)
+}
+
+/// What the assertions compare with: the one value of a single assertion, else all of them.
+fn reference(row: &Json) -> Wording {
+    let results = list(row, &["gradingResult", "componentResults"]);
+    let asserts = list(row, &["testCase", "assert"]);
+    let value = |place: usize, assert: &Json| {
+        let rendered = results.get(place).and_then(|result| at(result, &["metadata", "renderedAssertionValue"]));
+        match (at(assert, &["value"]), rendered) {
+            (Some(Json::String(template)), rendered) => {
+                substituted(row, template).or_else(|| rendered.cloned()).unwrap_or_else(|| string(template.clone()))
+            }
+            (Some(other), _) => other.clone(),
+            (None, _) => Json::Null,
+        }
+    };
+    let values: Vec<Json> = asserts
+        .iter()
+        .enumerate()
+        .map(|(place, assert)| object([("type", or_null(assert, &["type"])), ("value", value(place, assert))]))
+        .collect();
+    match values.as_slice() {
+        [] => Wording::Unknown,
+        [one] => match at(one, &["value"]) {
+            Some(Json::String(text)) => Wording::Plain(text.clone()),
+            _ => Wording::of(one),
+        },
+        _ => Wording::of(&Json::Array(values)),
+    }
+}
+
+/// A template that is one variable and nothing else, replaced by it.
+fn substituted(row: &Json, template: &str) -> Option<Json> {
+    let name = template.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
+    at(&vars(row), &[name]).cloned()
+}
+
+fn scorer(rows: &[&(usize, Json)]) -> String {
+    let asserts = rows.iter().flat_map(|(_, row)| list(row, &["testCase", "assert"]));
+    let kinds: BTreeSet<&str> = asserts.filter_map(|assert| member::text(assert, &["type"])).collect();
+    if kinds.is_empty() { "none".to_owned() } else { kinds.into_iter().collect::<Vec<_>>().join(",") }
+}
+
+/// Whether a model judges by an assertion of this type.
+fn asks_a_model(kind: &str) -> bool {
+    let kind = kind.strip_prefix("not-").unwrap_or(kind);
+    GRADED.contains(&kind) || GRADED_PREFIXES.iter().any(|prefix| kind.starts_with(prefix))
+}
+
+/// The judge that is named for an assertion: its own, its test's, or that of all tests.
+fn judge<'a>(row: &'a Json, assert: &'a Json, document: Option<&'a Json>) -> Option<&'a Json> {
+    let all = || document.and_then(|document| at(document, &["config", "defaultTest", "options", "provider"]));
+    at(assert, &["provider"]).or_else(|| at(row, &["testCase", "options", "provider"])).or_else(all)
+}
+
+/// The assertions for which a model judges, each with its test.
+fn graded<'a>(rows: &'a [&(usize, Json)]) -> impl Iterator<Item = (&'a Json, &'a Json)> {
+    let asserts = rows.iter().flat_map(|(_, row)| list(row, &["testCase", "assert"]).iter().map(move |one| (row, one)));
+    asserts.filter(|(_, assert)| member::text(assert, &["type"]).is_some_and(asks_a_model))
+}
+
+/// The judges that are named, each once.
+fn judges(rows: &[&(usize, Json)], document: Option<&Json>) -> BTreeSet<String> {
+    let named = graded(rows).filter_map(|(row, assert)| judge(row, assert, document));
+    named.map(|judge| member::text(judge, &["id"]).map_or_else(|| shown(judge), str::to_owned)).collect()
+}
+
+/// The assertions but for what they compare with, and the options of the tests, in which a judge's model may stand. Unknown
+/// where a model judges that is not named: which one it is depends on the version and on the keys that were at hand.
+fn configuration(rows: &[&(usize, Json)], document: Option<&Json>) -> Option<Json> {
+    if graded(rows).any(|(row, assert)| judge(row, assert, document).is_none()) {
+        return None;
+    }
+    let default = document.and_then(|document| at(document, &["config", "defaultTest", "options", "provider"]));
+    let mut asserts = BTreeMap::new();
+    let mut options = BTreeMap::new();
+    for (_, row) in rows {
+        for assert in list(row, &["testCase", "assert"]) {
+            let assert = member::without(assert, &["value"]);
+            asserts.insert(spelled(&assert), assert);
+        }
+        let option = or_null(row, &["testCase", "options"]);
+        options.insert(spelled(&option), option);
+        if let Some(threshold) = at(row, &["testCase", "threshold"]) {
+            options.insert(format!("threshold {}", spelled(threshold)), threshold.clone());
+        }
+    }
+    let mut members = vec![
+        ("assertions".to_owned(), Json::Array(asserts.into_values().collect())),
+        ("options".to_owned(), Json::Array(options.into_values().collect())),
+    ];
+    if let Some(judge) = default.filter(|_| graded(rows).next().is_some()) {
+        members.push(("judge".to_owned(), judge.clone()));
+    }
+    Some(Json::Object(members))
+}
+
+/// The settings of the provider, what is done to its replies, and the settings of the prompt. A provider that is only named
+/// has its own defaults.
+fn generation(document: &Json, provider: &str, rows: &[&(usize, Json)]) -> Option<Json> {
+    let set = |value: Json| if value == Json::Null { object([]) } else { member::without(&value, &VOLATILE) };
+    let entry = list(document, &["config", "providers"]).iter().find(|entry| match entry {
+        Json::String(name) => name == provider,
+        entry => member::text(entry, &["id"]) == Some(provider),
+    })?;
+    let of_prompts: BTreeMap<String, Json> = rows
+        .iter()
+        .map(|(_, row)| set(or_null(row, &["prompt", "config"])))
+        .map(|config| (spelled(&config), config))
+        .collect();
+    Some(object([
+        ("config", set(or_null(entry, &["config"]))),
+        ("transform", or_null(entry, &["transform"])),
+        ("prompts", Json::Array(of_prompts.into_values().collect())),
+    ]))
+}
