@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proofmark::calibrate::{Format, Profile, Reading, SwiftFormat};
 use proofmark::dossier::Dossier;
+use proofmark::import::{Manifest, Options as ImportOptions, Original, Projected, Tool, read, render};
 use proofmark::merkle::{
     Bundle, BundleWriter, Checkpoint, ConsistencyProof, InclusionProof, MerkleError, Note, TileName, VerifierKey,
 };
@@ -43,6 +44,52 @@ pub fn canonical_json(bytes: &[u8]) {
         && let Ok(encoded) = encode_json(&again)
     {
         assert_eq!(encoded, canonical);
+    }
+}
+
+/// Files of other tools: each tool reads the bytes under the names that its files have. A round that is read makes the same
+/// evidence every time, and as many questions as it has items.
+pub fn import(bytes: &[u8]) {
+    const META: &[u8] = b"run_id: a\nstatus: 3\nname: t\n";
+    if let Err(error) = Manifest::parse(bytes) {
+        bounded(&error);
+    }
+    type Named<'a> = (&'a str, &'a [u8]);
+    let files: [(Tool, &[Named<'_>]); 12] = [
+        (Tool::LmEval, &[("samples_t.jsonl", bytes)]),
+        (Tool::LmEval, &[("results_t.json", bytes), ("samples_t.jsonl", bytes)]),
+        (Tool::Inspect, &[("l.json", bytes)]),
+        (Tool::Inspect, &[("l.eval", bytes)]),
+        (Tool::Promptfoo, &[("r.json", bytes)]),
+        (Tool::Promptfoo, &[("r.jsonl", bytes)]),
+        (Tool::EveryEvalEver, &[("x.json", bytes), ("x_samples.jsonl", bytes)]),
+        (Tool::Mlflow, &[("e/r/meta.yaml", META), ("e/r/artifacts/t.json", bytes)]),
+        (Tool::Junit, &[("j.xml", bytes)]),
+        (Tool::Csv, &[("t.csv", bytes)]),
+        (Tool::Mixle, &[("m.json", bytes)]),
+        (Tool::Deepeval, &[("test_run_1.json", bytes)]),
+    ];
+    for (tool, files) in files {
+        let originals: Vec<_> = files.iter().map(|(name, bytes)| Original::held(*name, bytes.to_vec())).collect();
+        let rounds = match read(tool, &originals, &ImportOptions::default()) {
+            Ok(rounds) => rounds,
+            Err(error) => {
+                bounded(&error);
+                continue;
+            }
+        };
+        for round in rounds {
+            match render(&round) {
+                Ok(rendered) => {
+                    assert_eq!(rendered.card.n(), round.items.len() as u64);
+                    Projected::parse(&rendered.projection).unwrap();
+                    QuestionSet::parse("questions", rendered.questions.as_slice()).unwrap();
+                    let again = render(&round).unwrap();
+                    assert_eq!((again.card, again.projection), (rendered.card, rendered.projection));
+                }
+                Err(error) => bounded(&error),
+            }
+        }
     }
 }
 

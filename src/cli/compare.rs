@@ -75,9 +75,7 @@ pub struct Arguments {
 /// How a comparison is written for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
-    /// Plain text
     Text,
-    /// Markdown
     Markdown,
 }
 

@@ -5,6 +5,7 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use super::member::short;
 use super::original::Original;
 use super::{ImportError, Limits};
 use crate::object::MAX_RECORDS;
@@ -43,7 +44,7 @@ pub(super) fn entries(
         let read = entry.take(limit.saturating_add(1)).read_to_end(&mut content);
         read.map_err(|error| original.refuse(format!("the entry `{name}` cannot be read: {error}")))?;
         if content.len() as u64 > limit {
-            let file = format!("{}: {name}", original.name());
+            let file = format!("{}: {}", original.name(), short(&name));
             let (what, limit) = if limit == left { ("archive", limits.document) } else { ("sample", limits.sample) };
             return Err(ImportError::TooLarge { file, what, limit });
         }

@@ -67,7 +67,7 @@ impl<'a, 'b> Log<'a, 'b> {
             };
             let (mut header, mut samples, mut reductions) = (None, Vec::new(), None);
             for (name, bytes) in entries(original, limits, wanted)? {
-                let json = document(&format!("{}: {name}", original.name()), &bytes, limits)?;
+                let json = document(&format!("{}: {}", original.name(), member::short(&name)), &bytes, limits)?;
                 match name.as_str() {
                     "header.json" => header = Some(json),
                     "reductions.json" => reductions = Some(json),

@@ -140,6 +140,15 @@ pub(super) fn or_null(value: &Json, path: &[&str]) -> Json {
     at(value, path).cloned().unwrap_or(Json::Null)
 }
 
+/// What a message shows of a text of others: at most 200 characters.
+pub(super) fn short(text: &str) -> String {
+    const LONGEST: usize = 200;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A text as a value.
 pub(super) fn string(text: impl Into<String>) -> Json {
     Json::String(text.into())
@@ -154,6 +163,7 @@ mod tests {
     fn every_value_has_one_spelling() {
         let value = parse(br#"{"b":[1.0,9007199254740993],"a":null}"#).unwrap();
         assert_eq!(spelled(&value), r#"{"a":null,"b":[1,"9007199254740993"]}"#);
+        assert_eq!((short("é"), short(&"é".repeat(201))), ("é".to_owned(), "é".repeat(200) + "…"));
         assert_eq!(weight(&value, 1000), 17);
         assert!(weight(&value, 5) > 5);
         assert_eq!(shown(&string("x")), "x");

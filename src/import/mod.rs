@@ -28,6 +28,8 @@ mod rows;
 use std::fmt;
 use std::str::FromStr;
 
+use member::short;
+
 use crate::object::RecordError;
 use crate::question::QuestionError;
 use crate::scorecard::RoundError;
@@ -60,7 +62,7 @@ pub enum ImportError {
         files: usize,
     },
     /// Nothing was found out about any system.
-    #[error("{tool}: task `{task}`: nothing was measured: of {items} items none was judged")]
+    #[error("{tool}: task `{}`: nothing was measured: of {items} items none was judged", short(task))]
     NothingMeasured {
         /// The tool.
         tool: Tool,
@@ -70,7 +72,7 @@ pub enum ImportError {
         items: usize,
     },
     /// One item, two rows.
-    #[error("{what} stands there twice: {first} and {second}")]
+    #[error("{} stands there twice: {first} and {second}", short(what))]
     Twice {
         /// What.
         what: String,
@@ -80,7 +82,7 @@ pub enum ImportError {
         second: String,
     },
     /// More than one of something, of which one has to be chosen.
-    #[error("{what}: {found}")]
+    #[error("{}: {}", short(what), short(found))]
     Choose {
         /// What there is too much of, or what is not there.
         what: String,
@@ -100,7 +102,7 @@ pub enum ImportError {
         limit: u64,
     },
     /// More questions or answers than a replay would read.
-    #[error("{file}: the questions or answers are more than {limit} bytes")]
+    #[error("{}: the questions or answers are more than {limit} bytes", short(file))]
     TooMuch {
         /// The task.
         file: String,
@@ -129,7 +131,7 @@ pub enum ImportError {
         reason: String,
     },
     /// The originals do not give the task that the manifest names.
-    #[error("the originals hold no task `{task}`")]
+    #[error("the originals hold no task `{}`", short(task))]
     NoTask {
         /// The task.
         task: String,

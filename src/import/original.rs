@@ -143,12 +143,12 @@ impl<'a> Original<'a> {
 
     /// A refusal of the whole file.
     pub(super) fn refuse(&self, reason: impl Into<String>) -> ImportError {
-        RecordError::whole(&self.name, reason).into()
+        RecordError::whole(&self.name, member::short(&reason.into())).into()
     }
 
     /// A refusal of one field of one line or element, from 1.
     pub(super) fn refuse_at(&self, row: usize, field: &str, reason: impl Into<String>) -> ImportError {
-        RecordError::new(&self.name, row, FieldError::new(field, reason)).into()
+        RecordError::new(&self.name, row, FieldError::new(member::short(field), member::short(&reason.into()))).into()
     }
 }
 

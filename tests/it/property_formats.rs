@@ -12,7 +12,7 @@ mod properties;
 type Property = fn(&[u8]);
 
 /// Each target with the folders whose files are its seeds.
-const TARGETS: [(&str, Property, &[&str]); 13] = [
+const TARGETS: [(&str, Property, &[&str]); 14] = [
     ("canonical_json", properties::canonical_json, &["card", "questions", "envelope"]),
     ("envelope", properties::envelope, &["envelope"]),
     ("checkpoint", properties::checkpoint, &["checkpoint"]),
@@ -26,6 +26,7 @@ const TARGETS: [(&str, Property, &[&str]); 13] = [
     ("leaves", properties::leaves, &["leaves"]),
     ("scorecard", properties::scorecard, &["card"]),
     ("predictions", properties::predictions, &[]),
+    ("import", properties::import, &["questions", "card"]),
 ];
 
 fn files(folder: &Path) -> Vec<Vec<u8>> {
