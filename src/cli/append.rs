@@ -67,7 +67,13 @@ fn append_one(arguments: &Arguments, context: &Context, ledger: &Ledger) -> Resu
 /// What a round says, in a few words.
 pub fn summary(body: &ScorecardBody) -> String {
     let (line, card, basis, scorer) = (&body.line, &body.card, body.basis, &body.scorer);
-    format!("{line}, quality {:.4}, n {}, {basis} by {scorer}", card.quality(), card.n())
+    let unknown: Vec<_> = body
+        .unknown
+        .iter()
+        .map(|unknown| format!("{}{}", unknown.field, if unknown.allowed { " (allowed)" } else { "" }))
+        .collect();
+    let unknown = if unknown.is_empty() { String::new() } else { format!("; unknown: {}", unknown.join(", ")) };
+    format!("{line}, quality {:.4}, n {}, {basis} by {scorer}{unknown}", card.quality(), card.n())
 }
 
 fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &Ledger) -> Result<Exit, Failure> {

@@ -222,7 +222,12 @@ fn record(
     }
     let hands = Hands::ready(&arguments.keys, context, ledger, &[Role::Append])?;
     let outcome = if comparison.report.regressed { "regressed" } else { "not regressed" };
-    let about = format!("{} to {}, {outcome}", base.name(), current.name());
+    let allow_unknown: Vec<Fact> =
+        comparison.unknown.iter().filter(|fact| fact.allowed).map(|fact| fact.field).collect();
+    let names: Vec<_> = allow_unknown.iter().map(|fact| fact.as_str()).collect();
+    let although =
+        if names.is_empty() { String::new() } else { format!("; unknown and allowed: {}", names.join(", ")) };
+    let about = format!("{} to {}, {outcome}{although}", base.name(), current.name());
     let pen = hands.agree(context, ledger, Kind::Comparison, &about)?;
     let document = proofmark::object::encode(comparison).map_err(Failure::failed)?;
     let digests = put_slice(ledger.store(), &document)?;
@@ -237,7 +242,7 @@ fn record(
             current: current.reference,
             tolerance: arguments.tolerance,
             report: comparison.report.clone(),
-            allow_unknown: comparison.unknown.iter().filter(|fact| fact.allowed).map(|fact| fact.field).collect(),
+            allow_unknown,
         }),
     };
     let appended = pen.append(context, ledger, [Ok(draft)])?;

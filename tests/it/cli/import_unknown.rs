@@ -208,12 +208,24 @@ fn a_round_that_is_judged_anew_keeps_what_is_unknown_of_it() {
     assert!(compared.stdout.contains("--allow-unknown generation --allow-unknown repeats\n"), "{}", compared.stdout);
     let allowed =
         ["compare", "main~2", "main", "--allow-unknown", "generation", "--allow-unknown", "repeats", "--record"];
-    assert_eq!(sandbox.run(&allowed).code, 3);
+    let run = sandbox.run(&allowed);
+    assert_eq!(run.code, 3);
+    let signed =
+        "signing a comparison receipt: main#2 to main#4, regressed; unknown and allowed: generation, repeats\n";
+    assert!(run.stderr.starts_with(signed), "{}", run.stderr);
     let shown = sandbox.ok(&["show", "@"]);
     assert!(shown.contains("Allowed:   unknown: the number of repeats (repeats)\n"), "{shown}");
     assert_eq!(sandbox.run(&["verify", "--replay"]).code, 0);
 
     sandbox.ok(&["import", "junit", &fixture("pytest_junit/round1"), "--line", "junit"]);
+    // Answers that are scored again are answers of the same round.
+    sandbox.write("a.jsonl", sandbox.ok(&["cat", "main~3:answers"]));
+    let run = sandbox.run(&["evaluate", "--answers", "a.jsonl", "--scorer", "normalized/v1", "--line", "again"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("by normalized/v1; unknown: cost, generation, repeats\n"), "{}", run.stderr);
+    sandbox.write("a.jsonl", sandbox.ok(&["cat", "junit:answers"]));
+    let again = refused(&sandbox, &["evaluate", "--answers", "a.jsonl", "--scorer", "normalized/v1"]);
+    assert!(again.contains("do not hold the text of the questions"), "{again}");
     let refusal = refused(&sandbox, &["bridge", "junit", "--scorer", "exact/v1"]);
     assert_eq!(
         refusal,
