@@ -175,7 +175,7 @@ impl Forge {
 
     /// The bytes of an object that was stored.
     pub fn bytes(&self, evidence: &Evidence) -> Vec<u8> {
-        read_object(&self.objects, &evidence.blake3, evidence.size).unwrap().unwrap()
+        read_object(&*self.objects, &evidence.blake3, evidence.size).unwrap().unwrap()
     }
 
     /// An honest round's body and evidence, to be spoilt.

@@ -39,7 +39,17 @@ fn add(forge: &mut Forge, questions: &[u8], answers: &[u8], scorer: &str, scheme
     let card = judged.map_or_else(nothing, |judged| judged.card);
     let evidence = vec![forge.evidence(role::QUESTIONS, questions), forge.evidence(role::ANSWERS, answers)];
     let (line, scorer) = ("main".parse().unwrap(), scorer.parse().unwrap());
-    forge.add(Body::Scorecard(ScorecardBody { line, basis: Basis::Recomputed, card, scorer, sealed: false }), evidence);
+    forge.add(
+        Body::Scorecard(ScorecardBody {
+            line,
+            basis: Basis::Recomputed,
+            card,
+            scorer,
+            sealed: false,
+            unknown: Vec::new(),
+        }),
+        evidence,
+    );
 }
 
 /// One question a round, so that one judgement that differs is one finding.
@@ -208,7 +218,10 @@ fn both_count_sealed_sets_alike() {
             forge.evidence(role::JUDGEMENTS, judgements),
         ];
         let (line, basis) = ("main".parse().unwrap(), Basis::Recomputed);
-        forge.add(Body::Scorecard(ScorecardBody { line, basis, card, scorer, sealed: true }), evidence);
+        forge.add(
+            Body::Scorecard(ScorecardBody { line, basis, card, scorer, sealed: true, unknown: Vec::new() }),
+            evidence,
+        );
         bench.forged(what, &forge);
     }
     assert_eq!(bench.compare(|_, _| false), 1);
