@@ -191,13 +191,9 @@ fn write_head(text: &mut String, report: &Report) -> std::fmt::Result {
 /// What a dossier is about. What speaks against its subject comes before anything else is said of it.
 fn write_about(text: &mut String, about: &About) -> std::fmt::Result {
     writeln!(text, "looked at  a dossier of receipt #{} and what it rests on", about.index)?;
-    writeln!(
-        text,
-        "about      {} {}: {}",
-        about.kind.unwrap_or("receipt"),
-        about.receipt.short(),
-        one_line(&about.says)
-    )?;
+    let withdrawn = if about.withdrawn.iter().any(|one| one.index == about.index) { ", WITHDRAWN" } else { "" };
+    let (kind, id, says) = (about.kind.unwrap_or("receipt"), about.receipt.short(), one_line(&about.says));
+    writeln!(text, "about      {kind} {id}: {says}{withdrawn}")?;
     for one in &about.withdrawn {
         let what = if one.index == about.index { "WITHDRAWN" } else { "it rests on what was WITHDRAWN:" };
         writeln!(text, "           {what} #{}, by {}, in #{}", one.index, one_line(&one.who), one.by)?;

@@ -168,7 +168,7 @@ fn excuse_withheld(contents: &Contents, options: &Options, docket: &mut Docket) 
 
 /// What only the whole log could say.
 fn excuse_history(docket: &mut Docket) {
-    let then = "receipts were held to the trust that they name; that no later one was in force takes the whole log (dossier --complete)";
+    let then = "receipts were held to the trust statements in the dossier; that no other one was in force takes the whole log (dossier --complete)";
     docket.not_checked(Axis::TrustThen, then);
     docket.not_checked(Axis::TrustNow, "trust statements that are not in the dossier are not known");
     let policy = "decisions and rules that are not in the dossier are not known; only a complete one has all";
