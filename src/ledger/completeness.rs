@@ -67,27 +67,9 @@ pub struct Completeness {
     looks: BTreeMap<String, BTreeMap<Text, SystemLooks>>,
 }
 
-/// A withdrawal, by the receipt that it withdraws.
-#[derive(Default)]
-struct Withdrawals {
-    /// By their own index, in the log's order.
-    all: Vec<(ReceiptRef, u64, Text)>,
-}
-
-impl Withdrawals {
-    /// Which receipts are withdrawn in the end: a withdrawal that is itself withdrawn no longer counts. The first that
-    /// counts is the one that is told.
-    fn counting(self) -> HashMap<u64, (ReceiptRef, Text)> {
-        let mut withdrawn = HashMap::new();
-        // What withdraws a withdrawal comes after it.
-        for (own, target, reason) in self.all.into_iter().rev() {
-            if !withdrawn.contains_key(&own.index) {
-                withdrawn.insert(target, (own, reason));
-            }
-        }
-        withdrawn
-    }
-}
+/// The first withdrawal of each receipt, by what it withdraws. A withdrawal cannot be withdrawn: what speaks against a round is
+/// never forgotten (`docs/format.md`, section 18).
+type Withdrawals = HashMap<ReceiptRef, (ReceiptRef, Text)>;
 
 impl Completeness {
     /// Reads the whole log. Memory is some 300 bytes a round.
@@ -105,9 +87,8 @@ impl Completeness {
             }
             Ok::<_, LedgerError>(())
         })?;
-        let mut withdrawn = withdrawals.counting();
         for round in found.lines.values_mut().flatten() {
-            round.withdrawn = withdrawn.remove(&round.receipt.index);
+            round.withdrawn = withdrawals.remove(&round.receipt);
         }
         Ok(found)
     }
@@ -116,7 +97,9 @@ impl Completeness {
         let reference = ReceiptRef { index, receipt: receipt.id() };
         match &receipt.statement().predicate.body {
             Body::Scorecard(body) => self.round(reference, receipt, body),
-            Body::Withdrawal(body) => withdrawals.all.push((reference, body.target.index, body.reason.clone())),
+            Body::Withdrawal(body) => {
+                withdrawals.entry(body.target).or_insert_with(|| (reference, body.reason.clone()));
+            }
             _ => {}
         }
     }

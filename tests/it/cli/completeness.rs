@@ -34,19 +34,20 @@ fn every_round_and_every_look_is_listed() {
     let first = ReceiptRef { index: 1, receipt: ReceiptId::of(&forge.entries[1]) };
     nightly(&mut forge);
     withdraw(&mut forge, second);
-    // A withdrawal that was itself withdrawn no longer counts.
-    let mistaken = withdraw(&mut forge, first);
-    withdraw(&mut forge, mistaken);
+    // A withdrawal cannot be withdrawn, and one of another receipt at the same place is about nothing.
+    let withdrawal = withdraw(&mut forge, first);
+    withdraw(&mut forge, withdrawal);
+    withdraw(&mut forge, ReceiptRef { index: 3, receipt: ReceiptId::of(b"another") });
     let sandbox = sandbox_of(&forge);
     let (code, document) = sandbox.json(&["completeness"]);
     check(&document);
-    assert_eq!((code, &document["whole"], &document["size"]), (0, &true.into(), &10.into()));
+    assert_eq!((code, &document["whole"], &document["size"]), (0, &true.into(), &11.into()));
     let main = &document["lines"][0];
     assert_eq!((&main["line"], &main["rounds"]), (&"main".into(), &3.into()));
     let rounds: Vec<_> = main["listed"].as_array().unwrap().iter().collect();
     let told: Vec<_> = rounds.iter().map(|round| (round["round"].as_u64(), round["index"].as_u64())).collect();
     assert_eq!(told, [(Some(1), Some(1)), (Some(2), Some(2)), (Some(3), Some(3))]);
-    assert!(rounds[0].get("withdrawn").is_none() && rounds[2].get("withdrawn").is_none(), "{main:#}");
+    assert!(rounds[0]["withdrawn"]["index"] == 8 && rounds[2].get("withdrawn").is_none(), "{main:#}");
     assert_eq!(
         (&rounds[1]["withdrawn"]["index"], &rounds[1]["withdrawn"]["reason"]),
         (&7.into(), &"the wrong answers".into())
@@ -57,7 +58,7 @@ fn every_round_and_every_look_is_listed() {
     assert_eq!(looks[1], serde_json::json!({"system": "system", "looks": 3, "first": 1, "last": 3}));
     let text = sandbox.ok(&["completeness"]);
     for line in [
-        "up to      10 receipts, root ",
+        "up to      11 receipts, root ",
         "\nmain: 3 rounds\n  main#1  #1 ",
         "    withdrawn by #7: the wrong answers\n",
         "\nnightly: 1 rounds\n",
