@@ -781,7 +781,7 @@ class Noted:
     def __init__(self, index, receipt, then, allowed):
         self.index, self.kind, self.body, self.keyid = index, receipt.kind, receipt.body, receipt.keyid
         self.reference, self.allowed, self.faults, self.looks = (index, receipt.id), allowed, [], 0
-        self.person = then.person(self.keyid)
+        self.person, self.then = then.person(self.keyid), then
         self.who = self.person or self.keyid
         self.signoffs, self.waivers, self.withdrawals = [], [], []
 
@@ -1273,6 +1273,7 @@ class Audit:
         self.check_standing()
         self.check_policy()
         self.check_evidence()
+        self.looked = {}  # by gate run, the held-out records of the recommended candidate, and those of all
         Replay(self).run()
         self.check_authorized()
         if docket.status("log") != "PASS" or "receipt-malformed" in docket.codes:
@@ -1486,6 +1487,11 @@ class Audit:
         for one in self.decisions.authorized:
             if any(index in self.docket.unproven for index, _ in one.named()):
                 self.docket.find("authorization-unproven", "what it rests on is not proven", index=one.index)
+            target, most = one.body["target"]["index"], one.then.body["rules"].get("maxLooks")
+            subjects = self.looked.get(target, (None, ()))[0]
+            looks = sum(subjects in of_all for index, (_, of_all) in self.looked.items() if index <= target)
+            if most and subjects and looks > most:
+                self.docket.find("authorization-unproven", f"look {looks} at held-out records", index=one.index)
 
     # Evidence
 
@@ -1939,6 +1945,7 @@ class Replay:
 
     def run(self):
         kinds = {"scorecard": self.scorecard, "comparison": self.comparison, "gate": self.gate}
+        kinds["authorization"] = self.authorization
         for self.index, self.receipt in self.receipts.items():
             try:
                 if self.receipt and self.receipt.kind in kinds:
@@ -2107,6 +2114,28 @@ class Replay:
         for name in differing:
             self.find("report-differs", f"`{name}` is not that of the receipt")
 
+    # Recorded releases
+
+    def authorization(self, body):
+        """No question that must pass fails, or is not known to pass, in a comparison that an AUTHORIZED rests on."""
+        for reference in body["restsOn"] if body["decision"] == "AUTHORIZED" else ():
+            compared = self.receipt_at(reference)
+            if compared and compared.kind == "comparison" and self.must_pass_fails(compared.body):
+                self.find("authorization-unproven", "a question that must pass fails")
+
+    def must_pass_fails(self, body):
+        receipts = [self.receipt_at(body[side]) for side in ("base", "current")]
+        if not all(receipt and receipt.kind == "scorecard" for receipt in receipts):
+            return False
+        try:
+            base, current = [Round(receipt, self.held) for receipt in receipts]
+        except Bad:
+            raise Gone from None
+        named = [at for at, question in enumerate(current.questions or ()) if question.get("must_pass")]
+        if body["report"]["comparable"] and base.verdicts and len(base.verdicts) == len(current.verdicts):
+            named += [at for at, question in enumerate(base.questions or ()) if question.get("must_pass")]
+        return any(at >= len(current.verdicts) or not current.verdicts[at] for at in named)
+
     # Gate runs
 
     def gate(self, body):
@@ -2114,6 +2143,8 @@ class Replay:
             report = self.gate_report(body)
         except Bad as error:
             return self.find("gate-unreadable", error)
+        subjects = {candidate["model"]: candidate["subjects"] for candidate in report["candidates"]}
+        self.audit.looked[self.index] = (subjects.get(report["recommended"]), set(subjects.values()))
         passed = sum(candidate["passed"] for candidate in report["candidates"])
         derived = {name: report[name] for name in ("verdict", "recommended", "minCoverage", "profile")}
         derived["candidates"] = {"total": len(report["candidates"]), "passed": passed}

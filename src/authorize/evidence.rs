@@ -145,9 +145,12 @@ fn compared(ledger: &Ledger, index: u64, receipt: &Receipt, all: &BTreeMap<u64, 
     };
     let Ok(tolerance) = Tolerance::new(body.tolerance) else { return unknown("its tolerance is none".to_owned()) };
     match compare_rounds(ledger.store(), &base, &current, tolerance, None, None, &body.allow_unknown) {
-        Ok(compared) if !compared.comparison.must_pass_failing() => None,
+        Ok(compared) if !compared.must_pass_failing() => None,
         Ok(_) => {
-            let found = format!("a question that must pass fails in #{}, compared in #{index}", body.current.index);
+            let found = format!(
+                "a question that must pass fails, or is not known to pass, in #{}, compared in #{index}",
+                body.current.index
+            );
             let rule = "a question that must pass is never waived";
             Some(Reason::new(Code::MustPassFailing, found, rule, "a round in which it passes").at(at))
         }

@@ -66,6 +66,18 @@ pub struct ComparedRounds {
     pub current: RoundEvidence,
 }
 
+impl ComparedRounds {
+    /// Whether a question that must pass fails in the current round, or is not known to pass: also where the rounds cannot
+    /// be compared, or the earlier one has no answers.
+    pub fn must_pass_failing(&self) -> bool {
+        let passed =
+            |at: usize| self.current.judged.as_ref().is_some_and(|judged| judged.correct.get(at) == Some(&true));
+        let questions = self.current.questions.as_ref().map_or(&[][..], QuestionSet::questions);
+        let fails = questions.iter().enumerate().any(|(at, question)| question.must_pass() && !passed(at));
+        fails || self.comparison.must_pass_failing()
+    }
+}
+
 /// Compares two rounds. `looks` counts the rounds measured on the current round's question set so far; `withheld` stands
 /// in for questions that the ledger does not hold; what is in `allow_unknown` may be unknown of either round.
 pub fn compare_rounds(

@@ -51,7 +51,15 @@ pub(super) fn check_root(entry: &Entry, tree: &Tree<'_>, docket: &mut Docket) {
 
 /// After a replay: nothing that a recorded AUTHORIZED rests on may have failed. Where only some receipts were replayed, only
 /// of those release decisions that are among them.
-pub(super) fn check_proven(decisions: &Decisions, replayed: Option<&BTreeSet<u64>>, docket: &mut Docket) {
+///
+/// `max_looks` is the rule of that name in force at an index; `counted`: all gate runs were replayed, so that looks are known.
+pub(super) fn check_proven(
+    decisions: &Decisions,
+    replayed: Option<&BTreeSet<u64>>,
+    max_looks: impl Fn(u64) -> Option<u32>,
+    counted: bool,
+    docket: &mut Docket,
+) {
     let replayed = |index: &&u64| replayed.is_none_or(|replayed| replayed.contains(index));
     for index in decisions.authorizations().iter().filter(replayed) {
         let Some(noted) = decisions.at(*index) else { continue };
@@ -64,6 +72,16 @@ pub(super) fn check_proven(decisions: &Decisions, replayed: Option<&BTreeSet<u64
         if let Some(unproven) = rests_on.map(|one| one.index).find(|index| docket.is_unproven(*index)) {
             let expected = "AUTHORIZED only where all evidence is there and gives what the receipts say";
             let found = format!("the evidence of #{unproven} does not");
+            docket.find(Finding::new(Code::AuthorizationUnproven, expected, found).at(*index, Some(noted.id)));
+        }
+        let looks = docket.looks(body.target.index);
+        if !counted && max_looks(*index).is_some() {
+            let reason = "looks at held-out records are counted with the evidence of every gate run: run `proofmark verify` for the ledger";
+            docket.not_checked(Axis::Replay, reason);
+        }
+        if let Some(most) = max_looks(*index).filter(|most| counted && looks > u64::from(*most)) {
+            let expected = format!("AUTHORIZED only up to look {most} at held-out records (rule maxLooks)");
+            let found = format!("#{} is look {looks} at those of its candidate", body.target.index);
             docket.find(Finding::new(Code::AuthorizationUnproven, expected, found).at(*index, Some(noted.id)));
         }
     }

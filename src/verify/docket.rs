@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Axis, Code, Finding, Notice, NoticeCode};
+use super::released::Looked;
 use super::report::{AxisReport, Status};
 
 /// The most findings, or notices, of one code that are listed; all are counted. It bounds the report on a hostile ledger.
@@ -24,6 +25,8 @@ pub(super) struct Docket {
     axes: BTreeMap<Axis, Tally>,
     /// Receipts whose evidence is not what it must be, or does not give what they claim.
     unproven: BTreeSet<u64>,
+    /// What every gate run that could be replayed looked at.
+    looked: BTreeMap<u64, Looked>,
 }
 
 impl Docket {
@@ -72,6 +75,17 @@ impl Docket {
     /// Says that a receipt's claims could not be derived again.
     pub(super) fn unproven(&mut self, index: u64) {
         self.unproven.insert(index);
+    }
+
+    /// Records what a gate run looked at.
+    pub(super) fn looked(&mut self, index: u64, looked: Looked) {
+        self.looked.insert(index, looked);
+    }
+
+    /// How many gate runs up to this one are known to have looked at the held-out records of its candidate.
+    pub(super) fn looks(&self, index: u64) -> u64 {
+        let Some(subjects) = self.looked.get(&index).and_then(|looked| looked.recommended) else { return 0 };
+        self.looked.range(..=index).filter(|(_, looked)| looked.all.contains(&subjects)).count() as u64
     }
 
     /// Whether a receipt's evidence failed it in any way, so far.

@@ -18,6 +18,7 @@ mod held;
 mod log;
 mod opening;
 mod receipts;
+mod released;
 mod replay;
 mod report;
 mod single;
@@ -185,7 +186,7 @@ fn open(opening: &Opening, options: &Options, docket: &mut Docket) {
 fn close(audit: Audit<'_>, opening: &Opening, only: Option<u64>, whole: bool, mut docket: Docket) -> Examined {
     let Audit { receipts, objects, replayer, shown, .. } = audit;
     objects.finish(&mut docket);
-    let (lines, decisions, now) = receipts.finish(replayer.is_some(), shown.as_ref(), &mut docket);
+    let (lines, decisions, now) = receipts.finish(replayer.is_some(), whole, shown.as_ref(), &mut docket);
     excuse_completeness(whole, &mut docket);
     let report = Report::new(identity(opening), only, lines, docket.close());
     Examined { report, decisions, now }

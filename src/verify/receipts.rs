@@ -159,15 +159,19 @@ impl Receipts {
         Some(Finding::new(Code::ReferenceKind, expected, found))
     }
 
-    /// What is known only at the end. `replayed`: every claim was derived again, of the receipts `shown` if that is given.
+    /// What is known only at the end. `replayed`: every claim was derived again, of the receipts `shown` if that is given;
+    /// `whole`: all receipts were looked at.
     pub(super) fn finish(
         self,
         replayed: bool,
+        whole: bool,
         shown: Option<&BTreeSet<u64>>,
         docket: &mut Docket,
     ) -> (Vec<LineRounds>, Decisions, Option<Statement>) {
         if replayed {
-            decided::check_proven(&self.decisions, shown, docket);
+            let max_looks = |index| self.trust.as_ref().and_then(|trust| trust.in_force_at(index).rules().max_looks);
+            let counted = whole && shown.is_none();
+            decided::check_proven(&self.decisions, shown, max_looks, counted, docket);
         }
         let now = self.trust.as_ref().map(|trust| trust.now().clone());
         if let Some(trust) = self.trust {

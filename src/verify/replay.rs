@@ -7,6 +7,7 @@ use std::io;
 use super::VerifyError;
 use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
+use super::released::{self, Looked};
 use super::source::Entries;
 use crate::import::{ImportError, Manifest, Original, Rendered, SCORER_PREFIX};
 use crate::ledger::{
@@ -15,7 +16,8 @@ use crate::ledger::{
 };
 use crate::object::{Json, ObjectId, encode_json, parse};
 use crate::receipt::{
-    Basis, Body, CandidateCounts, Comparison, Evidence, GateBody, Predicate, Receipt, ReceiptRef, ScorecardBody,
+    Authorization, Basis, Body, CandidateCounts, Comparison, Evidence, GateBody, Predicate, Receipt, ReceiptRef,
+    ScorecardBody,
 };
 use crate::score::Scorer;
 use crate::scorecard::{Fact, Scorecard, Tolerance, detect_regression};
@@ -30,6 +32,8 @@ pub(super) struct Replayed {
     notice: Option<(NoticeCode, &'static str)>,
     /// Evidence is missing or damaged, which is a finding of another axis.
     impossible: bool,
+    /// Of a gate run: the held-out records that it looked at.
+    looked: Option<Looked>,
 }
 
 impl Replayed {
@@ -46,6 +50,7 @@ impl Replayed {
     /// Takes it down.
     pub(super) fn report(self, index: u64, docket: &mut Docket) {
         docket.find_all(self.findings);
+        self.looked.into_iter().for_each(|looked| docket.looked(index, looked));
         self.counts.into_iter().for_each(|what| docket.count(Axis::Replay, what, 1));
         if let Some((code, text)) = self.notice {
             docket.notice(code, Some(index), None, text);
@@ -81,13 +86,14 @@ impl Replayer<'_> {
             Body::Scorecard(body) => case.scorecard(body)?,
             Body::Comparison(body) => case.comparison(body)?,
             Body::Gate(body) => case.gate(body)?,
+            Body::Authorization(body) => case.authorization(body)?,
             _ => {}
         }
         Ok(case.outcome)
     }
 
     /// The receipt that another names, if it is there.
-    fn receipt(&self, reference: ReceiptRef) -> Result<Option<Receipt>, VerifyError> {
+    pub(super) fn receipt(&self, reference: ReceiptRef) -> Result<Option<Receipt>, VerifyError> {
         Ok(self.entries.receipt(reference.index)?.filter(|receipt| receipt.id() == reference.receipt))
     }
 
@@ -523,6 +529,7 @@ impl Case<'_> {
             Ok(report) => report,
             Err(error) => return self.no_report(error),
         };
+        self.outcome.looked = Some(Looked::of(&report));
         let stated = GateBody::of(&report);
         if stated != *body {
             self.find(Code::GateDiffers, gate_text(&stated), gate_text(body));
@@ -536,6 +543,15 @@ impl Case<'_> {
                 self.find(Code::GateReportDiffers, format!("`report`: BLAKE3 {}", ObjectId::of(&bytes)), found);
             }
             Err(error) => self.find(Code::GateUnreadable, "a report that can be written", chain(&error)),
+        }
+        Ok(())
+    }
+
+    fn authorization(&mut self, body: &Authorization) -> Result<(), VerifyError> {
+        let failing = released::must_pass_failing(self.replayer, body)?;
+        self.outcome.impossible |= failing.unknown;
+        for found in failing.found {
+            self.find(Code::AuthorizationUnproven, "AUTHORIZED only where every question that must pass passes", found);
         }
         Ok(())
     }

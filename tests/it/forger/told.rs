@@ -82,6 +82,22 @@ impl Told {
         [base, current, self.say(Body::Comparison(body), &person())]
     }
 
+    /// An honest round in which the second question fails, which must pass.
+    pub fn failing_what_must_pass(&mut self) -> ReceiptRef {
+        let (body, mut evidence) = self.story.forge.honest(&[1]);
+        let questions = crate::forge::QUESTIONS.replace("\"id\":\"q2\"", "\"id\":\"q2\",\"must_pass\":true");
+        evidence[0] = self.story.forge.evidence(proofmark::ledger::role::QUESTIONS, questions);
+        self.story.forge.sign(Some(self.story.trust), Body::Scorecard(body), evidence, &person())
+    }
+
+    /// A card that was handed in, on questions that nobody has.
+    pub fn other_questions(&mut self) -> proofmark::receipt::ScorecardBody {
+        let (mut body, _) = self.story.forge.honest(&[]);
+        body.basis = Basis::Asserted;
+        body.card = proofmark::scorecard::Scorecard::new(1.0, 1.0, 0.5, 10, "a".repeat(64)).unwrap();
+        body
+    }
+
     /// A round whose card was handed in.
     pub fn asserted(&mut self) -> ReceiptRef {
         let (mut body, _) = self.story.forge.honest(&[]);
@@ -425,6 +441,8 @@ fn rules() -> Vec<Case> {
 fn authorizations() -> Vec<Case> {
     let missing = "signoff-missing";
     let ready = |told: &mut Told, gate| told.go(gate, &[], &ann());
+    let mut looks = parts(1);
+    looks.rules.max_looks = Some(1);
     vec![
         case("an honest AUTHORIZED", &[], &[], |told, gate| {
             let go = ready(told, gate);
@@ -463,6 +481,60 @@ fn authorizations() -> Vec<Case> {
             let body = told.authorized(gate, &[go]);
             told.say(Body::Authorization(body), &bob());
         }),
+        case(
+            "AUTHORIZED over a question that must pass",
+            &[C::AuthorizationUnproven],
+            &["must-pass-failing"],
+            |told, gate| {
+                let [base, current] = [(); 2].map(|()| told.failing_what_must_pass());
+                let card = |index: ReceiptRef| told.story.forge.cards[index.index as usize].clone().unwrap();
+                let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
+                let body = Comparison {
+                    base,
+                    current,
+                    tolerance: DEFAULT_TOLERANCE.as_f64(),
+                    report,
+                    allow_unknown: Vec::new(),
+                };
+                let compared = told.say(Body::Comparison(body), &person());
+                let go = told.go(gate, &[base, current, compared], &ann());
+                told.record(told.authorized(gate, &[base, current, compared, go]));
+            },
+        ),
+        case(
+            "AUTHORIZED over what must pass, incomparable and waived",
+            &[C::AuthorizationUnproven],
+            &["must-pass-failing"],
+            |told, gate| {
+                let body = Body::Scorecard(told.other_questions());
+                let base = told.say(body, &person());
+                let current = told.failing_what_must_pass();
+                let card = |index: ReceiptRef| told.story.forge.cards[index.index as usize].clone().unwrap();
+                let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
+                let body = Comparison {
+                    base,
+                    current,
+                    tolerance: DEFAULT_TOLERANCE.as_f64(),
+                    report,
+                    allow_unknown: Vec::new(),
+                };
+                let compared = told.say(Body::Comparison(body), &person());
+                let waiver = told.waive(compared, "comparison-incomparable", days(9), &bob());
+                let go = told.go(gate, &[base, current, compared, waiver], &ann());
+                told.record(told.authorized(gate, &[base, current, compared, waiver, go]));
+            },
+        ),
+        case_under(
+            looks,
+            "AUTHORIZED at a look too many",
+            &[C::AuthorizationUnproven],
+            &["gate-looks-exceeded"],
+            |told, _| {
+                let gate = told.gate(&person());
+                let go = told.go(gate, &[], &ann());
+                told.record(told.authorized(gate, &[go]));
+            },
+        ),
         unproven("predictions that are lost", C::EvidenceMissing, &["evidence-missing", "not-replayed"], |told| {
             let lost = told.story.forge.evidence("x", include_str!("../../../fixtures/gate/go.jsonl")).blake3;
             told.story.forge.objects = told.story.forge.objects_without(lost).into();
