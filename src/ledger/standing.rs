@@ -9,9 +9,10 @@ use super::{Ledger, LedgerError, Reader, Snapshot, TrustChain, TrustViolation, r
 use crate::receipt::{Body, Receipt, ReceiptRef};
 use crate::trust::KeyId;
 
-/// The two predicate types of which the chain is made, as they stand in a statement, whose strings escape quotes.
-const PARTS: [&[u8]; 2] =
-    [br#""predicateType":"urn:x-proofmark:trust:v1""#, br#""predicateType":"urn:x-proofmark:signoff:v1""#];
+/// What a predicate type stands behind in a statement, whose strings escape quotes.
+const TYPE: &str = r#""predicateType":"urn:x-proofmark:"#;
+/// The two predicate types of which the chain is made.
+const PARTS: [&str; 2] = [r#"trust:v1""#, r#"signoff:v1""#];
 const PAYLOAD: &[u8] = br#"{"payload":""#;
 
 /// The receipt in an entry, if it may be part of the chain of trust; most entries are passed over unparsed.
@@ -28,12 +29,16 @@ pub(crate) fn chain_part(index: u64, entry: &[u8]) -> Result<Option<Receipt>, Le
 /// Whether an entry says that it is a trust statement or a sign-off.
 fn may_be_part(entry: &[u8]) -> bool {
     let payload = entry.strip_prefix(PAYLOAD).and_then(|rest| rest.split(|byte| *byte == b'"').next());
-    let Some(statement) = payload.and_then(|payload| STANDARD.decode(payload).ok()) else {
+    let statement = payload.and_then(|payload| STANDARD.decode(payload).ok());
+    let Some(statement) = statement.and_then(|bytes| String::from_utf8(bytes).ok()) else {
         // Not an envelope in its one form: parsing says what it is.
         return true;
     };
     // The predicate type stands near the end, before the subjects: canonical JSON sorts members.
-    PARTS.iter().any(|part| statement.windows(part.len()).rev().any(|window| window == *part))
+    statement.rmatch_indices(TYPE).any(|(at, _)| {
+        let named = &statement[at + TYPE.len()..];
+        PARTS.iter().any(|part| named.starts_with(part))
+    })
 }
 
 impl Ledger {
