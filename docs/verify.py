@@ -304,6 +304,18 @@ def one_of(*values):
     return meets(lambda value: isinstance(value, str) and value in values, " or ".join(values))
 
 
+def in_order(check, key):
+    """A list of one or more, each once and in alphabetical order."""
+
+    def checked(value):
+        every(check, 1)(value)
+        keys = [key(item) for item in value]
+        if any(one >= other for one, other in zip(keys, keys[1:])):
+            raise Bad("not each once and in alphabetical order")
+
+    return checked
+
+
 def or_null(check):
     return lambda value: None if value is None else check(value)
 
@@ -360,6 +372,8 @@ hex64 = matches("[0-9a-f]{64}", "64 hexadecimal digits")
 line_name = matches("[a-z0-9][a-z0-9._-]{0,63}", "a line")
 count = whole(0, SAFE)
 reference = shape({"index": count, "receipt": hex64})
+fact = one_of("configuration", "cost", "generation", "model", "prompts", "references", "repeats", "scorer")
+unknown_shape = shape({"field": fact}, {"allowed": true})
 card_members = {"quality": number(0, 1), "realized_cost": number(0), "grounded_fraction": number(0, 1), "n": count}
 card_shape = shape({**card_members, "question_set_id": matches("(?:pm1:)?[0-9a-f]{64}", "a question set identity")})
 handed_in_shape = shape({**card_members, "question_set_id": string_})
@@ -408,7 +422,7 @@ KINDS = {
             "card": card_shape,
             "scorer": matches("[!-~]{1,200}", "a scorer identity"),
         },
-        {"sealed": true},
+        {"sealed": true, "unknown": in_order(unknown_shape, lambda unknown: unknown["field"])},
     ),
     "comparison": (
         {
@@ -417,7 +431,7 @@ KINDS = {
             "tolerance": number(0),
             "report": shape({"regressed": boolean, "reasons": every(string_), "comparable": boolean}),
         },
-        {},
+        {"allowUnknown": in_order(fact, lambda field: field)},
     ),
     "baseline": ({"line": line_name, "target": reference}, {}),
     "gate": (
@@ -1580,7 +1594,8 @@ spend_shape = meets(
     and all(is_number(value.get(name, 0)) and value.get(name, 0) >= 0 for name in ("frontier_calls", "oracle_calls")),
     "a spend",
 )
-judgement_shape = shape({"correct": boolean}, {"id": label_})
+credit_ = meets(lambda value: is_number(value) and 0 < value < 1, "a number above 0 and below 1")
+judgement_shape = shape({"correct": boolean}, {"id": label_, "credit": credit_})
 
 
 def read_question(value):
@@ -1609,6 +1624,8 @@ def read_answer(value):
 
 def read_judgement(value):
     judgement_shape(value)
+    if value["correct"] and "credit" in value:
+        raise Bad("credit for what is right")
     return value
 
 
@@ -1837,19 +1854,26 @@ def scorer_of(identity):
     return numeric_judge(parameters["abs"], parameters["rel"])
 
 
+def is_imported(identity):
+    """Whether another tool judged."""
+    return identity.startswith("import/")
+
+
 # Replay (sections 6 and 12)
 
 
-def card_of(verdicts, answers):
+def card_of(verdicts, credits, answers):
     """Quality, cost and groundedness of a round."""
-    cost = 0.0
+    cost = partial = 0.0
+    for credit in credits:
+        partial += credit
     for answer in answers:
         cost += answer["cost"]
     if cost == float("inf"):
         raise Bad("a cost beyond the doubles")
     n = len(answers)
     grounded = sum(answer["grounded"] for answer in answers)
-    return {"quality": sum(verdicts) / n, "realized_cost": cost, "grounded_fraction": grounded / n, "n": n}
+    return {"quality": (sum(verdicts) + partial) / n, "realized_cost": cost, "grounded_fraction": grounded / n, "n": n}
 
 
 def detect_regression(base, current, tolerance):
@@ -1924,10 +1948,12 @@ class Round:
             judges = [self.scorer(question["expected"]) for question in questions]
             replies = [answer["reply"] for answer in self.answers]
             self.verdicts = [reply is not None and judge(reply) for judge, reply in zip(judges, replies)]
+            credits = []
         else:
             said = joined(ids, judgements) if questions else judgements
             self.verdicts = [judgement["correct"] for judgement in said]
-        self.card = card_of(self.verdicts, self.answers)
+            credits = [judgement["credit"] for judgement in said if "credit" in judgement]
+        self.card = card_of(self.verdicts, credits, self.answers)
 
     def name(self, at):
         """A question by its id, or else by its place."""
@@ -1938,7 +1964,7 @@ class Round:
 class Replay:
     """Derives again what receipts claim."""
 
-    SINGLE = ("questions", "answers", "question-leaves", "judgements", "judge", "card", "report")
+    SINGLE = ("questions", "answers", "question-leaves", "judgements", "judge", "card", "report", "import", "projection")
 
     def __init__(self, audit):
         self.audit, self.docket, self.files, self.receipts = audit, audit.docket, audit.files, audit.receipts
@@ -1991,10 +2017,12 @@ class Replay:
             self.derive(body)
         except Bad as error:
             self.find("replay-unreadable", error)
+        if is_imported(body["scorer"]):
+            raise Unable("the files of other tools are not read here")
 
     def check_judge(self, body, scorer):
         is_recomputed, files = body["basis"] == "recomputed", self.receipt.evidence("judge")
-        if scorer is None and is_recomputed:
+        if scorer is None and is_recomputed and not is_imported(body["scorer"]):
             self.find("replay-scorer", body["scorer"])
         if isinstance(scorer, str):
             if files and files[0]["blake3"] != scorer:
@@ -2016,6 +2044,10 @@ class Replay:
         self.same_numbers(found.card, card, found.card)
         needed = ["question-leaves" if body.get("sealed") else "questions", "answers"]
         needed += ["judgements"] if body.get("sealed") or isinstance(found.scorer, str) else []
+        if is_imported(body["scorer"]):
+            needed += ["judgements"]
+            if body["basis"] == "recomputed" and self.held("import") is None:
+                self.find("replay-incomplete", "no held import")
         missing = [role for role in needed if role not in found.roles]
         if missing and body["basis"] == "recomputed":
             self.find("replay-incomplete", f"no held {', '.join(missing)}")
@@ -2094,8 +2126,22 @@ class Replay:
             raise Gone
         return target.body["card"]
 
+    def forbidding(self, body):
+        """What is unknown of a round, and nobody allowed; a cost that neither knows is not compared."""
+        base, current = (
+            {one["field"]: one.get("allowed", False) for one in self.receipt_at(body[side]).body.get("unknown", [])}
+            for side in ("base", "current")
+        )
+        for field in sorted({*base, *current}):
+            recorded = all(side.get(field, True) for side in (base, current))
+            both_costs = field == "cost" and field in base and field in current
+            if not (recorded or both_costs or field in body.get("allowUnknown", [])):
+                yield field
+
     def comparison(self, body):
         base, current = self.card_at(body["base"]), self.card_at(body["current"])
+        for field in self.forbidding(body):
+            self.find("comparison-differs", f"a comparison although this is unknown: {field}")
         if detect_regression(base, current, body["tolerance"]) != body["report"]:
             self.find("comparison-differs", detect_regression(base, current, body["tolerance"]))
         if (data := self.held("report")) is None:
