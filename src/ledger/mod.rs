@@ -254,8 +254,16 @@ impl Ledger {
     ///
     /// `roles` are those of which the signer needs one ([`roles_for`]). Hands back the person that the signer acts for.
     pub fn may_append(&self, signer: &dyn Signer, roles: &[Role], ratchet: &Ratchet) -> Result<String, LedgerError> {
-        let snapshot = self.snapshot()?;
-        let chain = self.chain_for(&snapshot, None)?;
+        let mut snapshot = self.snapshot()?;
+        let chain = match self.chain_for(&snapshot, None) {
+            // What is lost may be what a writer makes again: then it is made before the signer is judged.
+            Err(LedgerError::Missing { .. } | LedgerError::Log(_)) => {
+                drop(commit::Writer::next(self.store.as_ref(), &self.log)?);
+                snapshot = self.snapshot()?;
+                self.chain_for(&snapshot, None)?
+            }
+            chain => chain?,
+        };
         let action = match roles {
             [Role::Signoff] => "signing off or waiving in this ledger",
             [Role::Root] => "changing trust in this ledger",

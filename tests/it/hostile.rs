@@ -98,7 +98,9 @@ fn judged(run: &Run, exit: i32, says: &[&str]) -> Vec<String> {
     if run.code != exit {
         wrong.push(format!("exit {} is not {exit}", run.code));
     }
-    if !run.stderr.starts_with("error: ") || run.stderr.contains("panicked") {
+    // What was about to be signed may stand before it.
+    let error = run.stderr.lines().find(|line| !line.starts_with("signing ") && !line.starts_with("  as "));
+    if !error.is_some_and(|line| line.starts_with("error: ")) || run.stderr.contains("panicked") {
         wrong.push("stderr is no error message".to_owned());
     }
     if run.stderr.chars().any(|c| c.is_control() && c != '\n') || run.stderr.contains('\u{202e}') {

@@ -295,7 +295,7 @@ fn bombs_among_the_objects_are_refused_in_bounded_memory() {
     }
     // Sizes that a receipt claims and a sparse file gives.
     for (size, length, says) in [
-        (1 << 50, 8 << 30, "larger than 1073741824 bytes"),
+        (1 << 40, 8 << 30, "larger than 1073741824 bytes"),
         (100, 8 << 30, "does not hold the bytes"),
         (1 << 30, 100, "does not hold the bytes"),
     ] {
