@@ -323,7 +323,7 @@ fn waiting_ends_with_the_run() {
 fn an_interrupt_does_not_wait_for_a_slow_server() {
     let sandbox = sandbox(2);
     let server = Server::start(|_, request| Reaction::Late(Duration::from_secs(100), right(request)));
-    let child = sandbox.command(&ask(&server, &[])).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let child = sandbox.interruptible(&ask(&server, &[])).stderr(std::process::Stdio::piped()).spawn().unwrap();
     while server.requests().is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -20,7 +20,7 @@ fn seen(sandbox: &Sandbox) -> Vec<String> {
 }
 
 fn begin(sandbox: &Sandbox, arguments: &[&str]) -> Child {
-    sandbox.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    sandbox.interruptible(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Starts a run, waits until it asked some questions, and sends it a signal.

@@ -57,7 +57,17 @@ impl Sandbox {
 
     /// The command, ready to run.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_proofmark"));
+        self.settled(Command::new(env!("CARGO_BIN_EXE_proofmark")), arguments)
+    }
+
+    /// The same, to be sent signals: a test runner that was started to ignore them hands that down, and it would be obeyed.
+    pub fn interruptible<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_proofmark")]);
+        self.settled(command, arguments)
+    }
+
+    fn settled<S: AsRef<OsStr>>(&self, mut command: Command, arguments: &[S]) -> Command {
         command.args(arguments).current_dir(self.work()).env_clear().stdin(Stdio::null());
         command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("SOURCE_DATE_EPOCH", "1796040000").env("USER", "tester").env("NO_COLOR", "1");
