@@ -21,6 +21,8 @@ pub(super) struct Evidence {
     unreadable: Vec<Reason>,
     /// What comparisons say beyond their receipts.
     compared: Vec<Reason>,
+    /// Comparisons that let more pass than usual, and say so.
+    lenient: Vec<String>,
     /// Gate runs so far that looked at the candidate's held-out records.
     looks: u64,
 }
@@ -45,10 +47,11 @@ impl Evidence {
         let all: Vec<(u64, Receipt)> = receipts.iter().map(|(index, receipt)| (*index, receipt.clone())).collect();
         let held = hold(ledger.store(), audited.snapshot.size(), &all)?;
         let compared = all.iter().filter_map(|(index, receipt)| compared(ledger, *index, receipt, &receipts)).collect();
+        let lenient = all.iter().filter_map(|(index, receipt)| lenient(*index, receipt)).collect();
         let report = receipts.get(&target.index).and_then(|receipt| report(ledger, target.index, receipt));
         let candidate = report.as_ref().and_then(recommended);
         let looks = candidate.map_or(0, |candidate| looks(ledger, audited, target, candidate));
-        Ok(Self { report, held, unreadable, compared, looks })
+        Ok(Self { report, held, unreadable, compared, lenient, looks })
     }
 
     /// Every reason that the files give.
@@ -98,7 +101,8 @@ impl Evidence {
 
     /// What the reader should know of how far the replay goes.
     pub(super) fn notices(&self) -> impl Iterator<Item = String> {
-        self.held.notices.iter().map(|(index, text)| format!("#{index}: {text}"))
+        let held = self.held.notices.iter().map(|(index, text)| format!("#{index}: {text}"));
+        self.lenient.iter().cloned().chain(held)
     }
 }
 
@@ -127,6 +131,13 @@ fn looks(ledger: &Ledger, audited: &Audited<'_>, target: ReceiptRef, candidate: 
     };
     let gates = audited.decisions.gates().iter().copied().filter(|index| *index <= target.index);
     gates.filter(|index| looked(*index)).count() as u64
+}
+
+/// That a comparison allows a loss, or what nobody knows: whoever made it chose that, and no rule looks at it.
+fn lenient(index: u64, receipt: &Receipt) -> Option<String> {
+    let Body::Comparison(body) = &receipt.statement().predicate.body else { return None };
+    let lenient = body.is_tolerant() || !body.allow_unknown.is_empty();
+    lenient.then(|| format!("comparison #{index} of #{} says: {}", body.current.index, body.outcome()))
 }
 
 /// What a comparison says beyond its receipt: a question that must pass and fails.

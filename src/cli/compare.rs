@@ -221,13 +221,16 @@ fn record(
             .hint("`proofmark compare` without --record says what differs"));
     }
     let hands = Hands::ready(&arguments.keys, context, ledger, &[Role::Append])?;
-    let outcome = if comparison.report.regressed { "regressed" } else { "not regressed" };
     let allow_unknown: Vec<Fact> =
         comparison.unknown.iter().filter(|fact| fact.allowed).map(|fact| fact.field).collect();
-    let names: Vec<_> = allow_unknown.iter().map(|fact| fact.as_str()).collect();
-    let although =
-        if names.is_empty() { String::new() } else { format!("; unknown and allowed: {}", names.join(", ")) };
-    let about = format!("{} to {}, {outcome}{although}", base.name(), current.name());
+    let body = receipt::Comparison {
+        base: base.reference,
+        current: current.reference,
+        tolerance: arguments.tolerance,
+        report: comparison.report.clone(),
+        allow_unknown,
+    };
+    let about = format!("{} to {}, {}", base.name(), current.name(), body.outcome());
     let pen = hands.agree(context, ledger, Kind::Comparison, &about)?;
     let document = proofmark::object::encode(comparison).map_err(Failure::failed)?;
     let digests = put_slice(ledger.store(), &document)?;
@@ -237,13 +240,7 @@ fn record(
         note: arguments.note.clone(),
         recorded_at: context.now()?,
         tool: context.tool(),
-        body: Body::Comparison(receipt::Comparison {
-            base: base.reference,
-            current: current.reference,
-            tolerance: arguments.tolerance,
-            report: comparison.report.clone(),
-            allow_unknown,
-        }),
+        body: Body::Comparison(body),
     };
     let appended = pen.append(context, ledger, [Ok(draft)])?;
     let texts = appended.iter().map(|one| format!("recorded: receipt {} {}\n", one.index, one.receipt.short()));
@@ -376,7 +373,11 @@ fn verdict(comparison: &Comparison) -> String {
         }
         return text;
     }
-    text.push_str(if report.regressed { "regressed\n" } else { "not regressed\n" });
+    text.push_str(if report.regressed { "regressed" } else { "not regressed" });
+    if comparison.tolerance.as_f64() > Tolerance::default().as_f64() {
+        text.push_str(&format!(" beyond {}", comparison.tolerance.as_f64()));
+    }
+    text.push('\n');
     for reason in &report.reasons {
         text.push_str(&format!("  {}\n", one_line(reason)));
     }

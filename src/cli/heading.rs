@@ -144,20 +144,12 @@ fn reference(named: &ReceiptRef) -> String {
     format!("#{} {}", named.index, named.receipt.short())
 }
 
-fn outcome(comparison: &Comparison) -> &'static str {
-    match (comparison.report.comparable, comparison.report.regressed) {
-        (false, _) => "not comparable",
-        (true, true) => "regressed",
-        (true, false) => "not regressed",
-    }
-}
-
 /// The receipt in one line.
 pub fn in_a_line(entry: &Entry, marks: &Marks) -> String {
     let predicate = &entry.receipt.statement().predicate;
     let said = match &predicate.body {
         Body::Scorecard(body) => format!("quality {} n {}", body.card.quality(), body.card.n()),
-        Body::Comparison(body) => format!("#{} to #{}: {}", body.base.index, body.current.index, outcome(body)),
+        Body::Comparison(body) => format!("#{} to #{}: {}", body.base.index, body.current.index, body.outcome()),
         Body::Baseline(body) => format!("{} is compared with #{}", body.line, body.target.index),
         Body::Gate(body) => {
             let recommended = body.recommended.as_ref().map(|model| format!(" {model}")).unwrap_or_default();
@@ -240,7 +232,7 @@ fn scorecard(text: &mut String, body: &ScorecardBody) {
 
 fn comparison(text: &mut String, body: &Comparison) {
     let (base, current) = (reference(&body.base), reference(&body.current));
-    field(text, "Compared", &format!("{base} to {current}, tolerance {}: {}", body.tolerance, outcome(body)));
+    field(text, "Compared", &format!("{base} to {current}, tolerance {}: {}", body.tolerance, body.outcome()));
     for fact in &body.allow_unknown {
         field(text, "Allowed", &format!("unknown: {} ({fact})", fact.meaning()));
     }

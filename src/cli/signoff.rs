@@ -175,12 +175,7 @@ fn says(said: &Noted) -> String {
             _ => " (BLOCKED)".to_owned(),
         },
         Noted::Comparison(note) => {
-            let outcome = match (note.comparable, note.regressed) {
-                (false, _) => "not comparable",
-                (true, true) => "regressed",
-                (true, false) => "not regressed",
-            };
-            format!(" (#{} against #{}, {outcome})", note.current.index, note.base.index)
+            format!(" (#{} against #{}, {})", note.current.index, note.base.index, note.outcome)
         }
         _ => String::new(),
     }

@@ -52,6 +52,8 @@ struct Compared {
     current: u64,
     comparable: bool,
     regressed: bool,
+    #[serde(skip)]
+    outcome: String,
     /// Whether the release rests on it.
     rests_on: bool,
 }
@@ -98,6 +100,7 @@ fn comparisons(decisions: &Decisions, document: &Document) -> Vec<Compared> {
             current: note.current.index,
             comparable: note.comparable,
             regressed: note.regressed,
+            outcome: note.outcome.clone(),
             rests_on,
         }),
         _ => None,
@@ -198,15 +201,10 @@ fn text(status: &Status<'_>) -> String {
         text.push_str(&format!("  {metric:24}{value:>10} {sign} {:<8}{word}\n", gate.limit));
     }
     for compared in &status.comparisons {
-        let outcome = match (compared.comparable, compared.regressed) {
-            (false, _) => "not comparable",
-            (true, true) => "regressed",
-            (true, false) => "not regressed",
-        };
         let rests = if compared.rests_on { "" } else { ", and no sign-off rests on it (`signoff --with`)" };
         text.push_str(&format!(
-            "compared   #{}: #{} against #{}, {outcome}{rests}\n",
-            compared.index, compared.current, compared.base
+            "compared   #{}: #{} against #{}, {}{rests}\n",
+            compared.index, compared.current, compared.base, compared.outcome
         ));
     }
     if status.comparisons.is_empty() {

@@ -9,7 +9,7 @@ use super::{Authorization, LineName, Moment, ReceiptError, Role, Signoff, Text, 
 use crate::gate::{ProfileName, Report, Verdict};
 use crate::object::{MAX_SAFE_INTEGER, ObjectId, ReceiptId, Sha256};
 use crate::question::{QuestionSetId, ScorerIdentity};
-use crate::scorecard::{Fact, RegressionReport, Scorecard, Tolerance, Unknown};
+use crate::scorecard::{DEFAULT_TOLERANCE, Fact, RegressionReport, Scorecard, Tolerance, Unknown};
 use crate::trust;
 
 /// The prefix of every predicate type; `urn:x-proofmark:<kind>:v1`.
@@ -150,6 +150,29 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// What it says, in a few words. A tolerance that lets more pass than the default one, and what was unknown and
+    /// compared all the same, are part of it: whoever reads "not regressed" has to see them.
+    pub fn outcome(&self) -> String {
+        let mut said = match (self.report.comparable, self.report.regressed) {
+            (false, _) => "not comparable".to_owned(),
+            (true, true) => "regressed".to_owned(),
+            (true, false) => "not regressed".to_owned(),
+        };
+        if self.is_tolerant() {
+            said.push_str(&format!(" beyond {}", self.tolerance));
+        }
+        if !self.allow_unknown.is_empty() {
+            let names: Vec<_> = self.allow_unknown.iter().map(|fact| fact.as_str()).collect();
+            said.push_str(&format!(" (unknown and allowed: {})", names.join(" ")));
+        }
+        said
+    }
+
+    /// Whether it lets more pass than `detect_regression` does unless told otherwise.
+    pub fn is_tolerant(&self) -> bool {
+        self.tolerance > DEFAULT_TOLERANCE.as_f64()
+    }
+
     fn hold_together(&self) -> Result<(), ReceiptError> {
         in_order("a list of allowed unknowns", &self.allow_unknown)?;
         if Tolerance::new(self.tolerance).is_err() {

@@ -121,6 +121,8 @@ pub struct ComparisonNote {
     pub regressed: bool,
     /// Whether the two could be compared.
     pub comparable: bool,
+    /// What it says, in a few words: [`crate::receipt::Comparison::outcome`].
+    pub outcome: String,
 }
 
 /// A receipt as the fold keeps it: some 70 bytes for a round.
@@ -220,6 +222,7 @@ impl Decisions {
                 current: body.current,
                 regressed: body.report.regressed,
                 comparable: body.report.comparable,
+                outcome: body.outcome(),
             })),
             Body::Baseline(body) => Said::Baseline(Box::new(body.target)),
             Body::Gate(body) => Said::Gate(Box::new(GateNote {

@@ -105,11 +105,7 @@ fn says(noted: &Noted) -> String {
         Said::Trust => "who may do what".to_owned(),
         Said::Scorecard { asserted: true, .. } => "an asserted card".to_owned(),
         Said::Scorecard { asserted: false, .. } => "a recomputed card".to_owned(),
-        Said::Comparison(note) => match (note.comparable, note.regressed) {
-            (false, _) => "not comparable".to_owned(),
-            (true, true) => "regressed".to_owned(),
-            (true, false) => "not regressed".to_owned(),
-        },
+        Said::Comparison(note) => note.outcome.clone(),
         Said::Baseline(target) => format!("the baseline is #{}", target.index),
         Said::Gate(note) => if note.go { "GO" } else { "BLOCKED" }.to_owned(),
         Said::Signoff(note) => format!("{} on #{}", word(note.decision), note.target.index),

@@ -135,3 +135,26 @@ fn evidence_that_no_longer_gives_the_card_is_refused() {
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("the evidence `answers` cannot be read"), "{}", run.stderr);
 }
+
+#[test]
+fn a_tolerance_is_said_wherever_not_regressed_is() {
+    let sandbox = ledger();
+    append(&sandbox, ["one", "two"], &[]);
+    append(&sandbox, ["one", "three"], &[]);
+    let run = sandbox.run(&["compare", "--tolerance", "0.5", "--record"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("\nnot regressed beyond 0.5\n"), "{}", run.stdout);
+    assert!(run.stderr.contains("receipt: main#1 to main#2, not regressed beyond 0.5\n"), "{}", run.stderr);
+    sandbox.write("p.jsonl", include_str!("../../../fixtures/gate/go.jsonl"));
+    sandbox.ok(&["gate", "--predictions", "p.jsonl", "--record"]);
+    let run = sandbox.run(&["signoff", "@", "--decision", "go", "--with", "#3", "--reason", "x"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let caution = "comparison #3 of #2 says: not regressed beyond 0.5";
+    for command in ["authorize", "status"] {
+        let text = sandbox.ok(&[command]);
+        assert!(text.contains(caution), "{text}");
+        assert_eq!(sandbox.json(&[command]).1.to_string().matches(caution).count(), 1);
+    }
+    assert!(sandbox.ok(&["status"]).contains("compared   #3: #2 against #1, not regressed beyond 0.5\n"));
+    assert!(sandbox.ok(&["log", "--oneline"]).contains("#1 to #2: not regressed beyond 0.5"));
+}

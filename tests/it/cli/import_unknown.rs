@@ -211,7 +211,7 @@ fn a_round_that_is_judged_anew_keeps_what_is_unknown_of_it() {
     let run = sandbox.run(&allowed);
     assert_eq!(run.code, 3);
     let signed =
-        "signing a comparison receipt: main#2 to main#4, regressed; unknown and allowed: generation, repeats\n";
+        "signing a comparison receipt: main#2 to main#4, regressed (unknown and allowed: generation repeats)\n";
     assert!(run.stderr.starts_with(signed), "{}", run.stderr);
     let shown = sandbox.ok(&["show", "@"]);
     assert!(shown.contains("Allowed:   unknown: the number of repeats (repeats)\n"), "{shown}");
