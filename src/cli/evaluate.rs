@@ -106,6 +106,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let (set, piece) = reader.question_set(&questions)?;
     let (journal, plan, mut kept) = arguments.open_journal(set, &piece.bytes, &ready, context, &ledger)?;
     let resumed = !kept.is_empty();
+    if arguments.resume && !resumed {
+        context.note("nothing to resume: no answers of a run like this are kept, so every question is asked");
+    }
     if arguments.ask_again {
         kept.ask_lost_again();
     }

@@ -208,3 +208,14 @@ fn a_run_that_is_appended_is_not_appended_again() {
     assert!(run.stderr.contains("error: this run is appended already"), "{}", run.stderr);
     assert_eq!(receipts(&sandbox), 2);
 }
+
+#[test]
+fn resuming_a_run_that_is_not_kept_says_so() {
+    let sandbox = sandbox(2);
+    system(&sandbox, "say \"answer ${text#ask }.\"");
+    let run = sandbox.run(&with(&["--resume"]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("nothing to resume: no answers of a run like this are kept, so every question is asked\n")
+    );
+}
