@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
-use super::outfile::StagedFile;
+use super::outfile::{OutFile, StagedFile};
 use super::rounds;
 
 /// What the command takes.
@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Where it goes
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
+    /// Replace the file if it is there; never one of a ledger, a private key, or what is read here
+    #[arg(long)]
+    force: bool,
     /// Leave out the evidence of this role; it shows as withheld (may be repeated)
     #[arg(long, value_name = "ROLE")]
     redact: Vec<Role>,
@@ -63,6 +66,7 @@ struct Document {
 
 /// Makes the file.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let out = OutFile::at(&arguments.output, arguments.force, &[], context)?;
     let ledger = context.ledger()?;
     let subject = rounds::resolve(&ledger, &arguments.rev)?;
     let snapshot = ledger.snapshot()?;
@@ -71,7 +75,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     redacted.sort();
     redacted.dedup();
     let wishes = Wishes { subject, redacted, complete: arguments.complete };
-    let (staged, written) = StagedFile::write_with(&arguments.output, |out| Ok(write(&snapshot, &wishes, out)?))?;
+    let (staged, written) = StagedFile::write_with(out, |out| Ok(write(&snapshot, &wishes, out)?))?;
     staged.publish()?;
     let document = Document {
         schema: "dossier-written.v1",

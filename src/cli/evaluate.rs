@@ -18,6 +18,7 @@ use super::asking::{AskingOptions, Ready};
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::intake::{EvidenceArgument, Piece, SubjectArgument};
+use super::keyfile::is_inside_ledger;
 use super::round::{CheckedRound, RoundArguments, RoundReader};
 use super::signing::{Hands, SigningOptions};
 use super::{evaluated, interrupt, progress, rescore};
@@ -181,6 +182,13 @@ impl Arguments {
         });
         let run = ObjectId::of(&encode(&what).map_err(Failure::failed)?);
         let path = match &self.journal {
+            Some(path) if is_inside_ledger(path, context)? => {
+                return Err(Failure::refused(format!(
+                    "{} is inside a ledger, where only the ledger writes",
+                    path.display()
+                ))
+                .hint("name a journal outside the ledger's folder"));
+            }
             Some(path) => path.clone(),
             None => context.state_folder()?.join("evaluate").join(format!("{}.jsonl", run.short())),
         };

@@ -15,7 +15,7 @@ use proofmark::trust::Role;
 use super::context::{Context, JsonAnswer};
 use super::failure::{Exit, Failure};
 use super::intake::{self, SubjectArgument, Unreadable, media_type, open_plain};
-use super::outfile::StagedFile;
+use super::outfile::{OutFile, StagedFile};
 use super::signing::{Hands, SigningOptions};
 use super::{progress, rules};
 
@@ -52,6 +52,9 @@ pub struct Arguments {
     /// Keep the report here as JSON, whatever goes to stdout
     #[arg(long, value_name = "PATH")]
     report: Option<PathBuf>,
+    /// Replace the files that the report goes to; never one of a ledger, a private key, or what is read here
+    #[arg(long)]
+    force: bool,
     /// Append a gate receipt with predictions, profile and report as evidence
     #[arg(long)]
     record: bool,
@@ -68,8 +71,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let profile = rules::profile(&arguments.profile, context)?;
-    let kept: Vec<_> = [context.json_file(), arguments.report.as_deref()].into_iter().flatten().collect();
-    kept.iter().try_for_each(|path| spares_inputs(path, arguments))?;
+    let kept = places(arguments, context)?;
     let recording = match arguments.record {
         true => Some(Recording::ready(arguments, context, &profile)?),
         false => None,
@@ -81,7 +83,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let report = evaluate(&predictions, arguments.min_coverage.as_ref())?;
     let bytes = report.encode().map_err(Failure::failed)?;
     // Files are made durable before the receipt and put in their place after it: nothing is kept of a failed run.
-    let staged: Vec<_> = kept.iter().map(|path| StagedFile::write(path, &bytes)).collect::<Result<_, _>>()?;
+    let staged: Vec<_> = kept.into_iter().map(|out| StagedFile::write(out, &bytes)).collect::<Result<_, _>>()?;
     let recorded = match recording {
         Some(recording) => Some(recording.append(arguments, context, &predictions, &report, &bytes)?),
         None => None,
@@ -96,16 +98,18 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     Ok(if report.verdict == Verdict::Go { Exit::Yes } else { Exit::No })
 }
 
-/// A report must not be written over what it is about.
-fn spares_inputs(place: &Path, arguments: &Arguments) -> Result<(), Failure> {
-    let Ok(place) = place.canonicalize() else { return Ok(()) };
-    let profile = PathBuf::from(&arguments.profile);
-    let mut inputs = arguments.predictions.iter().chain([&profile]);
-    match inputs.find(|input| input.canonicalize().is_ok_and(|input| input == place)) {
-        Some(input) => Err(Failure::refused(format!("the report would overwrite {}", input.display()))
-            .hint("`--json PATH` and `--report PATH` name the file that is written")),
-        None => Ok(()),
+/// Where the report is kept: never over what it is about.
+fn places(arguments: &Arguments, context: &Context) -> Result<Vec<OutFile>, Failure> {
+    let mut places: Vec<_> = [context.json_file(), arguments.report.as_deref()].into_iter().flatten().collect();
+    places.dedup();
+    if places.is_empty() && arguments.force {
+        return Err(Failure::refused("--force is for a report that is kept in a file")
+            .hint("`--json PATH` and `--report PATH` name the file"));
     }
+    let mut inputs: Vec<_> = arguments.predictions.iter().map(PathBuf::as_path).collect();
+    inputs.push(Path::new(&arguments.profile));
+    inputs.extend(arguments.subject.iter().filter_map(SubjectArgument::file));
+    places.into_iter().map(|place| OutFile::at(place, arguments.force, &inputs, context)).collect()
 }
 
 fn read(arguments: &Arguments, context: &Context, profile: &Profile) -> Result<Predictions, Failure> {

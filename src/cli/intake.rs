@@ -205,6 +205,14 @@ impl std::str::FromStr for SubjectArgument {
 }
 
 impl SubjectArgument {
+    /// The file, where one was named.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.target {
+            SubjectTarget::File(path) => Some(path),
+            SubjectTarget::Digest(_) => None,
+        }
+    }
+
     /// The subject, with the digest of its file where one was named (relative to `base`).
     pub fn resolve(&self, base: &Path) -> Result<Subject, Failure> {
         let sha256 = match &self.target {

@@ -64,15 +64,21 @@ impl KeyFile {
 
 /// Refuses a place inside a ledger: private keys never live there, since ledgers are copied and published.
 pub fn refuse_inside_ledger(path: &Path, context: &Context) -> Result<(), Failure> {
-    let place = resolved(path)?;
-    let named = context.ledger_folder().ok().and_then(|folder| resolved(&folder).ok());
-    let inside = named.is_some_and(|ledger| place.starts_with(ledger))
-        || place.components().any(|part| part == Component::Normal(LEDGER.as_ref()));
-    if !inside {
+    if !is_inside_ledger(path, context)? {
         return Ok(());
     }
     Err(Failure::refused(format!("`{}` is inside a ledger, and private keys never are", path.display()))
         .hint("move the key out of the ledger's folder, and take it for known to all who have the ledger"))
+}
+
+/// Whether a place is inside a ledger: the one at hand, one by the usual name, or a folder that looks like one.
+pub fn is_inside_ledger(path: &Path, context: &Context) -> Result<bool, Failure> {
+    let place = resolved(path)?;
+    let named = context.ledger_folder().ok().and_then(|folder| resolved(&folder).ok());
+    let looks_like_one = |folder: &Path| folder.join("config.toml").is_file() && folder.join("tile").is_dir();
+    Ok(named.is_some_and(|ledger| place.starts_with(ledger))
+        || place.components().any(|part| part == Component::Normal(LEDGER.as_ref()))
+        || place.ancestors().skip(1).any(looks_like_one))
 }
 
 /// The path without symbolic links, as far as it exists.

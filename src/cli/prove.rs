@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::RecordFile;
-use super::outfile::StagedFile;
+use super::outfile::{OutFile, StagedFile};
 use super::rounds;
 
 /// What the command takes.
@@ -43,6 +43,9 @@ pub struct Arguments {
     /// Where the proof goes [default: stdout]
     #[arg(long, short, value_name = "FILE", conflicts_with = "check")]
     output: Option<PathBuf>,
+    /// Replace what is there; never a file of a ledger, a private key, or what is read here
+    #[arg(long, requires = "output")]
+    force: bool,
     /// A proof to check
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -107,24 +110,27 @@ fn make(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     if both && arguments.output.is_none() && !context.json() {
         return Err(Failure::refused("two proofs do not go to stdout").hint("name a file for them with -o"));
     }
-    let older = arguments.from.as_deref().map(|file| older_checkpoint(file, |note| ledger.log().checkpoint(note)));
-    let older = older.transpose()?;
-    let index = arguments.rev.as_deref().map(|rev| rounds::resolve(&ledger, rev)).transpose()?;
-    let snapshot = ledger.snapshot()?;
-    let inclusion = index.map(|index| snapshot.prove(index)).transpose()?;
-    let consistency = older.map(|older| snapshot.prove_growth(&older)).transpose().map_err(not_grown)?;
     let beside = arguments.output.as_deref().filter(|_| both).map(|path| {
         let mut name = path.as_os_str().to_owned();
         name.push(".consistency");
         PathBuf::from(name)
     });
     let second = beside.as_deref().or(arguments.output.as_deref());
+    let inputs: Vec<_> = arguments.from.as_deref().into_iter().collect();
+    let out = |path: Option<&Path>| path.map(|path| OutFile::at(path, arguments.force, &inputs, context)).transpose();
+    let (first_out, second_out) = (out(arguments.output.as_deref())?, out(second)?);
+    let older = arguments.from.as_deref().map(|file| older_checkpoint(file, |note| ledger.log().checkpoint(note)));
+    let older = older.transpose()?;
+    let index = arguments.rev.as_deref().map(|rev| rounds::resolve(&ledger, rev)).transpose()?;
+    let snapshot = ledger.snapshot()?;
+    let inclusion = index.map(|index| snapshot.prove(index)).transpose()?;
+    let consistency = older.map(|older| snapshot.prove_growth(&older)).transpose().map_err(not_grown)?;
     let mut staged = Vec::new();
-    if let (Some(proof), Some(path)) = (&inclusion, &arguments.output) {
-        staged.push(StagedFile::write(path, &proof.encode())?);
+    if let (Some(proof), Some(out)) = (&inclusion, first_out) {
+        staged.push(StagedFile::write(out, &proof.encode())?);
     }
-    if let (Some(proof), Some(path)) = (&consistency, second) {
-        staged.push(StagedFile::write(path, &proof.encode())?);
+    if let (Some(proof), Some(out)) = (&consistency, second_out) {
+        staged.push(StagedFile::write(out, &proof.encode())?);
     }
     staged.into_iter().try_for_each(StagedFile::publish)?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

@@ -1,6 +1,5 @@
 //! `proofmark questions`: what identifies a question set, and what differs between two.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -11,6 +10,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::RecordFile;
+use super::outfile::{OutFile, StagedFile};
 use super::{keys, reveal};
 
 /// What the command takes.
@@ -253,6 +253,8 @@ struct SealDocument {
 }
 
 fn seal(file: &Path, output: &Path, context: &Context) -> Result<Exit, Failure> {
+    let out = OutFile::at(output, false, &[file], context)
+        .map_err(|failure| failure.hint("salts are drawn once; every round needs the same file"))?;
     let set = read(file)?;
     if set.is_sealed() {
         return Err(Failure::refused(format!(
@@ -261,16 +263,7 @@ fn seal(file: &Path, output: &Path, context: &Context) -> Result<Exit, Failure> 
         )));
     }
     let set = set.seal(keys::seed::<32>)?;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut written = options.open(output).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::refused(format!("{} exists already", output.display()))
-            .hint("salts are drawn once; every round needs the same file"),
-        _ => Failure::failed(error).hint(output.display().to_string()),
-    })?;
-    written.write_all(&set.encode()?)?;
-    written.sync_all()?;
+    StagedFile::write(out.private(), &set.encode()?)?.publish()?;
     let document =
         SealDocument { schema: "questions-seal.v1", output: output.display().to_string(), n: set.len(), sealed: true };
     context.answer(&document, || {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::RecordFile;
-use super::outfile::StagedFile;
+use super::outfile::{OutFile, StagedFile};
 use super::{questions, rounds};
 
 /// What the command takes.
@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Where it goes [default: stdout]
     #[arg(long, short, value_name = "FILE", conflicts_with = "check")]
     output: Option<PathBuf>,
+    /// Replace the file if it is there; never one of a ledger, a private key, or what is read here
+    #[arg(long, requires = "output")]
+    force: bool,
     /// A revealed question to check
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     check: Option<PathBuf>,
@@ -70,6 +73,8 @@ struct Made {
 }
 
 fn make(file: &Path, question: &str, arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let out =
+        arguments.output.as_deref().map(|place| OutFile::at(place, arguments.force, &[file], context)).transpose()?;
     let set = questions::read(file)?;
     let position = position(&set, question)?;
     let round = arguments.receipt.as_deref().map(|rev| round(rev, context)).transpose()?;
@@ -83,14 +88,15 @@ fn make(file: &Path, question: &str, arguments: &Arguments, context: &Context) -
         return Err(Failure::refused(other).hint("the salts must be those that the round was appended with"));
     }
     let bytes = reveal.encode()?;
-    let Some(output) = &arguments.output else {
+    let Some(out) = out else {
         context.print_bytes(&bytes)?;
         return Ok(Exit::Yes);
     };
-    StagedFile::write(output, &bytes)?.publish()?;
+    let output = out.place().display().to_string();
+    StagedFile::write(out, &bytes)?.publish()?;
     let document = Made {
         schema: "questions-reveal.v1",
-        output: output.display().to_string(),
+        output,
         position,
         n: reveal.n(),
         question_set_id: reveal.question_set_id().clone(),

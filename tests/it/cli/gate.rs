@@ -134,7 +134,7 @@ fn refusals_name_file_line_field_and_rule_and_write_nothing() {
         sandbox.write("bad.jsonl", &text);
         let before = sandbox.files();
         let arguments =
-            ["gate", "--predictions", "bad.jsonl", "--json", "out.json", "--report", "new.json", "--record"];
+            ["gate", "--predictions", "bad.jsonl", "--force", "--json", "out.json", "--report", "new.json", "--record"];
         let run = sandbox.run(&arguments);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{wanted}: {}", run.stderr);
         assert!(run.stderr.starts_with(&format!("error: {wanted}")), "{wanted}\n{}", run.stderr);

@@ -25,6 +25,7 @@ mod keyring;
 mod lm_eval;
 mod log;
 pub mod office;
+mod outfile;
 mod policy;
 mod profile;
 mod prove;
