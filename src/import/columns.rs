@@ -40,6 +40,10 @@ const SCORER: &[&str] = &["scorer", "metric"];
 const GENERATION: &[&str] = &["generation"];
 const CONFIGURATION: &[&str] = &["configuration"];
 
+/// Every name that is read.
+const READ: &[&[&str]] =
+    &[ID, PROMPT, REFERENCE, REPLY, CLUSTER, STATE, CORRECT, SCORE, COST, MODEL, SCORER, GENERATION, CONFIGURATION];
+
 impl Columns {
     /// Finds the columns; the first name of a list that is there counts, in whatever case it is written.
     pub(super) fn of(header: &[String]) -> Self {
@@ -64,6 +68,16 @@ impl Columns {
         let taken = columns.taken();
         columns.ignored = (0..header.len()).filter(|at| !taken.contains(at)).map(|at| header[at].clone()).collect();
         columns
+    }
+
+    /// Two columns of one name, in whatever case, where the name is one that is read: nobody can know which is meant.
+    pub(super) fn twice(header: &[String]) -> Option<(usize, usize)> {
+        let lower: Vec<String> = header.iter().map(|name| name.trim().to_lowercase()).collect();
+        let is_read = |name: &str| READ.iter().any(|names| names.contains(&name));
+        (0..lower.len()).filter(|at| is_read(&lower[*at])).find_map(|second| {
+            let first = lower[..second].iter().position(|name| *name == lower[second])?;
+            Some((first, second))
+        })
     }
 
     /// What was asked: the one column as it is, several by their names.
@@ -118,5 +132,13 @@ mod tests {
             (&[0][..], Some(1), Some(2), None)
         );
         assert_eq!(columns.ignored, ["notes", "Answer"]);
+        assert_eq!(Columns::twice(&header), None);
+    }
+
+    #[test]
+    fn a_name_that_is_read_stands_there_once() {
+        let twice = |header: &[&str]| Columns::twice(&header.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(twice(&["id", "Correct", "note", " correct"]), Some((1, 3)));
+        assert_eq!(twice(&["note", "note", "", "", "passed", "correct"]), None, "what is not read may be there twice");
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn read(originals: &[Original<'_>], options: &Options) -> Result<Vec<
 fn table(place: usize, original: &Original<'_>, task: String, options: &Options) -> Result<Round, ImportError> {
     let bytes = original.bytes(&options.limits)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    check_quotes(bytes).map_err(|(line, reason)| original.refuse_at(line, "", reason))?;
     let mut reader = ReaderBuilder::new().from_reader(bytes);
     let malformed = |error: ::csv::Error| {
         let line = error.position().map_or(1, |position| usize::try_from(position.line()).unwrap_or(usize::MAX));
@@ -39,6 +40,11 @@ fn table(place: usize, original: &Original<'_>, task: String, options: &Options)
         original.refuse_at(line, "", reason)
     };
     let header: Vec<String> = reader.headers().map_err(malformed)?.iter().map(str::to_owned).collect();
+    if let Some((first, second)) = Columns::twice(&header) {
+        let name = |at: usize| format!("{} `{}`", at + 1, header[at].trim());
+        let reason = format!("columns {} and {} have the same name", name(first), name(second));
+        return Err(original.refuse_at(1, "", reason));
+    }
     let columns = Columns::of(&header);
     if columns.state.or(columns.correct).or(columns.score).is_none() {
         return Err(original.refuse_at(
@@ -83,6 +89,37 @@ fn table(place: usize, original: &Original<'_>, task: String, options: &Options)
     .in_order()
 }
 
+/// Where the reader would take a stray quote for text, and with it whatever rows follow: the line, and what is wrong there.
+fn check_quotes(bytes: &[u8]) -> Result<(), (usize, &'static str)> {
+    /// What the bytes so far make of the next one.
+    #[derive(Clone, Copy)]
+    enum At {
+        FieldStart,
+        Plain,
+        /// In a quoted field that began in this line.
+        Quoted(usize),
+        /// After a quote in such a field: the first of two, or its end.
+        Quote(usize),
+    }
+    let (mut at, mut line) = (At::FieldStart, 1);
+    for byte in bytes {
+        at = match (at, byte) {
+            (At::FieldStart, b'"') => At::Quoted(line),
+            (At::Quoted(began), b'"') => At::Quote(began),
+            (At::Quote(began), b'"') => At::Quoted(began),
+            (At::Quoted(_), _) => at,
+            (_, b',' | b'\n' | b'\r') => At::FieldStart,
+            (At::Quote(_), _) => return Err((line, "a quoted field is closed, and text follows the quote")),
+            (At::FieldStart | At::Plain, _) => At::Plain,
+        };
+        line += usize::from(*byte == b'\n');
+    }
+    match at {
+        At::Quoted(began) => Err((began, "a quoted field begins here and is not closed")),
+        At::FieldStart | At::Plain | At::Quote(_) => Ok(()),
+    }
+}
+
 fn field(record: &StringRecord, column: Option<usize>) -> Option<&str> {
     record.get(column?).filter(|text| !text.is_empty())
 }
@@ -108,8 +145,8 @@ fn item(
     let number = |column: Option<usize>, name: &str| -> Result<Option<f64>, ImportError> {
         let Some(text) = field(record, column) else { return Ok(None) };
         match text.trim().parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(Some(number)),
-            Ok(_) => Ok(None),
+            // Not a number is how some tools write that there is none.
+            Ok(number) => Ok((!number.is_nan()).then_some(number)),
             Err(_) if text.trim().eq_ignore_ascii_case("n/a") => Ok(None),
             Err(_) => Err(original.refuse_at(line, name, "must be a number")),
         }
@@ -118,6 +155,12 @@ fn item(
     let cost = number(columns.cost, "cost")?;
     if cost.is_some_and(|cost| cost < 0.0) {
         return Err(original.refuse_at(line, "cost", "must not be negative"));
+    }
+    if cost.is_some_and(f64::is_infinite) {
+        return Err(original.refuse_at(line, "cost", "is too large"));
+    }
+    if score.is_some_and(f64::is_infinite) {
+        return Err(original.refuse_at(line, "score", "must be from 0 to 1"));
     }
     let state = match (field(record, columns.state), field(record, columns.correct), score) {
         (Some(state), _, _) => state_of(state).ok_or_else(|| {

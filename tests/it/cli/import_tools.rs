@@ -482,11 +482,32 @@ fn tables() {
         ("question,correct\nx,true\nx,false\n", "the question stands there twice: t.csv:2 and t.csv:3"),
         ("id,correct\n", "nothing was measured: of 0 items"),
         ("id,correct,cost\nq1,true,-1\n", "field `cost`: must not be negative"),
+        ("id,correct,cost\nq1,true,1e400\n", "t.csv:2: field `cost`: is too large"),
+        ("id,score\nq1,1\nq2,1e400\n", "t.csv:3: field `score`: must be from 0 to 1"),
+        ("id,score\nq1,1\nq2,inf\n", "t.csv:3: field `score`: must be from 0 to 1"),
+        ("id,score\nq1,1\nq2,-inf\n", "t.csv:3: field `score`: must be from 0 to 1"),
+        ("id,correct,score\nq1,1,inf\n", "t.csv:2: field `score`: must be from 0 to 1"),
+        // A quote that is not closed would take the rows that follow for text.
+        ("id,correct,reply\nq1,1,\"yes\nq2,0,no\nq3,0,no\n", "t.csv:2: a quoted field begins here and is not closed"),
+        ("id,correct,reply\nq1,1,a\nq2,0,\"\"\"\n", "t.csv:3: a quoted field begins here and is not closed"),
+        ("id,correct,\"reply\nq1,1,yes\n", "t.csv:1: a quoted field begins here and is not closed"),
+        (
+            "id,correct,reply\nq1,1,\"a\nb\"c\nq2,0,\"no\"\n",
+            "t.csv:3: a quoted field is closed, and text follows the quote",
+        ),
+        ("id,correct,reply,correct\nq1,1,a,0\n", "t.csv:1: columns 2 `correct` and 4 `correct` have the same name"),
+        ("id,Correct,reply, correct\nq1,1,a,0\n", "t.csv:1: columns 2 `Correct` and 4 `correct` have the same name"),
+        ("id,id,correct\nq1,q1,1\n", "t.csv:1: columns 1 `id` and 2 `id` have the same name"),
     ] {
         sandbox.write("t.csv", table);
         let refusal = refused(&sandbox, &["import", "csv", "t.csv"]);
         assert!(refusal.contains(message), "{table}: {refusal}");
     }
+    // Quotes that are as they should be, CRLF, and a NaN, which is no score.
+    sandbox.write("t.csv", "\"id\",\"score\",reply\r\nq1,1,\"a\r\n\"\"b\"\"\"\r\nq2,0,5\" wide\r\nq3,NaN,\"\"");
+    let (_, document) = sandbox.json(&["import", "csv", "t.csv", "--line", "quoted"]);
+    let states = &document["rounds"][0]["states"];
+    assert_eq!((&states["pass"], &states["fail"], &states["unscored"]), (&1.into(), &1.into(), &1.into()), "{document}");
     let long = format!("id,correct,reply\nq1,true,{}\n", "x".repeat(1000));
     sandbox.write("t.csv", long);
     let refusal = refused(&sandbox, &["import", "csv", "t.csv", "--max-sample-bytes", "500"]);
