@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     match &arguments.check {
         Some(file) => {
             let bytes = RecordFile::read_up_to(file, MAX_PROOF_BYTES as u64)?.bytes;
-            check(file, &bytes, arguments, context)
+            check(file, &bytes, Given { arguments, alone: false }, context)
         }
         None => make(arguments, context),
     }
@@ -71,7 +71,35 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
 /// Checks a proof for which nothing else was given.
 pub fn check_alone(file: &Path, context: &Context) -> Result<Exit, Failure> {
     let bytes = RecordFile::read_up_to(file, MAX_PROOF_BYTES as u64)?.bytes;
-    check(file, &bytes, &Arguments::default(), context)
+    check(file, &bytes, Given { arguments: &Arguments::default(), alone: true }, context)
+}
+
+/// What a proof is checked with.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    arguments: &'a Arguments,
+    /// Whether another command checks it, which does not have the options that are hinted at.
+    alone: bool,
+}
+
+impl Given<'_> {
+    /// A hint to give an option of this command.
+    fn hint(self, file: &Path, hint: &str, option: &str) -> String {
+        if self.alone {
+            format!("`proofmark prove --check {} {option}` takes it", file.display())
+        } else {
+            format!("{hint} {option}")
+        }
+    }
+
+    /// A proof that says one thing is not held against what is for the other.
+    fn refuse(self, option: &str, given: bool, what: &str) -> Result<(), Failure> {
+        if !given {
+            return Ok(());
+        }
+        Err(Failure::refused(format!("{option} does not apply to {what}"))
+            .hint("leave it out, or name the proof that it is for"))
+    }
 }
 
 /// The answer to making.
@@ -222,32 +250,52 @@ struct Checked {
     old: Option<u64>,
 }
 
-fn check(file: &Path, bytes: &[u8], arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+fn check(file: &Path, bytes: &[u8], given: Given<'_>, context: &Context) -> Result<Exit, Failure> {
     let refuse = |error: MerkleError| Failure::refused(error).within(format!("`{}` is no proof", file.display()));
-    let key = match &arguments.log_key {
+    let grows = ConsistencyProof::is_begun_by(bytes);
+    if grows {
+        given.refuse("--entry", given.arguments.entry.is_some(), "a proof that the log has only grown")?;
+        if given.arguments.from.is_none() {
+            return Err(Failure::refused("a consistency proof is checked against the older checkpoint")
+                .hint(given.hint(file, "give the one that you kept with", "--from CHECKPOINT")));
+        }
+    } else {
+        given.refuse("--from", given.arguments.from.is_some(), "a proof that a receipt is in the log")?;
+    }
+    let key = match &given.arguments.log_key {
         Some(text) => text.parse().map_err(|error: MerkleError| {
             Failure::refused(error).hint("`proofmark verify` prints the log key of a ledger")
         })?,
         None => {
-            context.ledger().map_err(|failure| failure.hint("or give the log's key with --log-key"))?.log().key.clone()
+            let hint = |failure: Failure| match given.alone {
+                true => failure.hint(given.hint(file, "", "--log-key KEY")),
+                false => failure.hint("or give the log's key with --log-key"),
+            };
+            context.ledger().map_err(hint)?.log().key.clone()
         }
     };
-    let document = if ConsistencyProof::is_begun_by(bytes) {
-        check_consistency(&ConsistencyProof::parse(bytes).map_err(refuse)?, key, arguments)?
+    let document = if grows {
+        check_consistency(&ConsistencyProof::parse(bytes).map_err(refuse)?, key, given.arguments)?
     } else {
         let proof = InclusionProof::parse(bytes)
             .map_err(|error| refuse(error).hint("it begins with `c2sp.org/tlog-proof@v1`, or with `old` and a size"))?;
-        check_inclusion(&proof, key, arguments)?
+        check_inclusion(file, &proof, key, given)?
     };
     context.answer(&document, || checked_text(&document))?;
     Ok(if document.holds { Exit::Yes } else { Exit::No })
 }
 
-fn check_inclusion(proof: &InclusionProof, key: VerifierKey, arguments: &Arguments) -> Result<Checked, Failure> {
-    let given = arguments.entry.as_deref().map(|file| RecordFile::read_up_to(file, MAX_ENTRY_BYTES as u64));
-    let given = given.transpose()?.map(|file| file.bytes);
-    let entry = given.as_deref().or(proof.extra()).ok_or_else(|| {
-        Failure::refused("the proof carries no receipt").hint("give its exact bytes with --entry FILE")
+fn check_inclusion(
+    file: &Path,
+    proof: &InclusionProof,
+    key: VerifierKey,
+    given: Given<'_>,
+) -> Result<Checked, Failure> {
+    let entry = given.arguments.entry.as_deref().map(|file| RecordFile::read_up_to(file, MAX_ENTRY_BYTES as u64));
+    let entry = entry.transpose()?.map(|file| file.bytes);
+    let entry = entry.as_deref().or(proof.extra()).ok_or_else(|| {
+        let hint = given.hint(file, "give its exact bytes with", "--entry FILE");
+        Failure::refused("the proof carries no receipt").hint(hint)
     })?;
     let receipt = Receipt::parse(entry)?;
     let held = open_checkpoint(&proof.note().encode(), &key).and_then(|_| proof.verify(&leaf_hash(entry)));
@@ -264,10 +312,10 @@ fn check_inclusion(proof: &InclusionProof, key: VerifierKey, arguments: &Argumen
 }
 
 fn check_consistency(proof: &ConsistencyProof, key: VerifierKey, arguments: &Arguments) -> Result<Checked, Failure> {
-    let from = arguments.from.as_deref().ok_or_else(|| {
-        Failure::refused("a consistency proof is checked against the older checkpoint")
-            .hint("give the one that you kept with --from CHECKPOINT")
-    })?;
+    let from = arguments
+        .from
+        .as_deref()
+        .ok_or_else(|| Failure::refused("a consistency proof is checked against the older checkpoint"))?;
     let older = older_checkpoint(from, |note| Ok(open_checkpoint(note, &key)?))?;
     let held = open_checkpoint(&proof.note().encode(), &key).and_then(|_| proof.verify(&older.head()));
     let told = Told { index: None, receipt: None, old: Some(proof.old()) };

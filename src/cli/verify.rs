@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use proofmark::dossier::Dossier;
@@ -31,7 +32,8 @@ Examples:
                                         and require that receipt 0 is the one you pinned
   proofmark verify '#12' --replay       one receipt with what it rests on
   proofmark verify main.dossier --replay --pin DIGEST
-                                        a dossier, without its ledger; proofs and revealed questions likewise")]
+                                        a dossier, without its ledger; a revealed question likewise
+  proofmark verify main.tlog-proof      a proof, by the log key of the ledger here; elsewhere see `prove --check`")]
 pub struct Arguments {
     /// One receipt with what it rests on: `@`, `main~1`, `#12`, an id; or a file that `dossier`, `prove` or `questions
     /// reveal` made [default: the whole ledger]
@@ -68,8 +70,22 @@ impl KeptFile {
     /// also a file's name is meant as the file.
     fn open(argument: &str) -> Result<Option<Self>, Failure> {
         let path = Path::new(argument);
-        if argument.starts_with(['#', '@']) || !path.is_file() {
+        let Ok(found) = path.metadata() else { return Ok(None) };
+        if argument.starts_with(['#', '@']) {
             return Ok(None);
+        }
+        if !found.is_file() {
+            // A folder may well be called like a line.
+            let kind = match found.file_type() {
+                kind if kind.is_fifo() => "a FIFO",
+                kind if kind.is_socket() => "a socket",
+                kind if kind.is_char_device() || kind.is_block_device() => "a device",
+                _ => return Ok(None),
+            };
+            return Err(Failure::refused(format!(
+                "`{argument}` is {kind}, and a file that is verified is a plain one"
+            ))
+            .hint("write what comes out of a pipe into a file first"));
         }
         let unreadable = |error: std::io::Error| Failure::failed(error).within(format!("cannot read `{argument}`"));
         let mut file = File::open(path).map_err(unreadable)?;
@@ -93,8 +109,16 @@ impl KeptFile {
 fn verify_file(file: KeptFile, arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let dossier = match file {
         KeptFile::Dossier(dossier) => dossier,
-        KeptFile::Proof(path) => return prove::check_alone(&path, context),
-        KeptFile::Reveal(path) => return reveal::check(&path, None, context),
+        KeptFile::Proof(path) => {
+            let hint = "a proof is held against the log's key: `proofmark prove --check FILE --log-key KEY`";
+            refuse_options(arguments, "a proof", &path, hint)?;
+            return prove::check_alone(&path, context);
+        }
+        KeptFile::Reveal(path) => {
+            let hint = "`proofmark questions reveal --check FILE --receipt REV` holds it against a round of the ledger";
+            refuse_options(arguments, "a revealed question", &path, hint)?;
+            return reveal::check(&path, None, context);
+        }
     };
     let bar = progress::bar(context, "verifying", 0);
     let options = Options { only: None, replay: arguments.replay, pin: pin(arguments)? };
@@ -104,6 +128,13 @@ fn verify_file(file: KeptFile, arguments: &Arguments, context: &Context) -> Resu
     });
     bar.finish_and_clear();
     answer(&report?, context)
+}
+
+/// Nobody may take a check for made that this kind of file cannot have.
+fn refuse_options(arguments: &Arguments, what: &str, path: &Path, hint: &str) -> Result<(), Failure> {
+    let given = [("--pin", arguments.pin.is_some()), ("--replay", arguments.replay)];
+    let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+    Err(Failure::refused(format!("{option} does not apply to {what}, which `{}` is", path.display())).hint(hint))
 }
 
 fn answer(report: &Report, context: &Context) -> Result<Exit, Failure> {

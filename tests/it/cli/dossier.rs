@@ -172,6 +172,50 @@ fn other_files_that_stand_alone_are_verified_too() {
     let (sandbox, _) = with_ledger();
     sandbox.ok(&["prove", "#4", "-o", "four.tlog-proof"]);
     assert!(sandbox.ok(&["verify", "four.tlog-proof"]).contains("proven     receipt #4 "));
+    // Elsewhere the log's key is missing, and this command has no option for it.
+    std::fs::create_dir(sandbox.path("elsewhere")).unwrap();
+    let elsewhere = |arguments: &[&str]| sandbox.run(&[arguments, &["--ledger", "elsewhere"]].concat());
+    let run = elsewhere(&["verify", "four.tlog-proof"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    let hint = "hint: `proofmark prove --check four.tlog-proof --log-key KEY` takes it\n";
+    assert!(run.stderr.ends_with(hint), "{}", run.stderr);
+    sandbox.write("old", std::fs::read(sandbox.path(".ledger/checkpoint")).unwrap());
+    sandbox.ok(&["prove", "--from", "old", "-o", "x.consistency"]);
+    for run in [sandbox.run(&["verify", "x.consistency"]), elsewhere(&["verify", "x.consistency"])] {
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+        let says = "error: a consistency proof is checked against the older checkpoint\n\
+                    hint: `proofmark prove --check x.consistency --from CHECKPOINT` takes it\n";
+        assert_eq!(run.stderr, says);
+    }
+    // What a file cannot be held against is refused, not passed over.
+    let pin = "0".repeat(64);
+    for (arguments, says) in [
+        (&["verify", "four.tlog-proof", "--pin", &pin][..], "--pin does not apply to a proof, which `four.tlog-proof` is"),
+        (&["verify", "four.tlog-proof", "--replay"], "--replay does not apply to a proof, which `four.tlog-proof` is"),
+        (&["verify", "x.consistency", "--replay"], "--replay does not apply to a proof, which `x.consistency` is"),
+        (
+            &["prove", "--check", "four.tlog-proof", "--from", "nosuch"],
+            "--from does not apply to a proof that a receipt is in the log",
+        ),
+        (
+            &["prove", "--check", "x.consistency", "--from", "old", "--entry", "old"],
+            "--entry does not apply to a proof that the log has only grown",
+        ),
+    ] {
+        let run = sandbox.run(arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.starts_with(&format!("error: {says}\nhint: ")), "{arguments:?}: {}", run.stderr);
+    }
+    // What is no file at all says what it is, and is not waited for.
+    let fifo = Command::new("mkfifo").arg(sandbox.path("pipe")).status().unwrap();
+    assert!(fifo.success());
+    for (path, kind) in [("pipe", "a FIFO"), ("/dev/null", "a device")] {
+        let run = sandbox.run(&["verify", path]);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+        let says = format!("error: `{path}` is {kind}, and a file that is verified is a plain one\n");
+        assert!(run.stderr.starts_with(&says), "{}", run.stderr);
+    }
+    std::fs::remove_file(sandbox.path("pipe")).unwrap();
     // A line that is called like a file is meant as the file, unless it is named as a revision.
     sandbox.write("main", "not ours");
     assert_eq!(sandbox.run(&["verify", "main"]).code, 2);

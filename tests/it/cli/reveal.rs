@@ -42,6 +42,12 @@ fn one_question_is_shown_and_the_others_are_not() {
     assert!(text.contains("question   two and two?\nexpected   four\n"), "{text}");
     assert!(text.contains("revealed   it is question #2 of the 3 in that set\n"), "{text}");
     assert_eq!(sandbox.ok(&["verify", "q2.reveal"]), text);
+    for option in [&["--replay"][..], &["--pin", "x"]] {
+        let run = sandbox.run(&[&["verify", "q2.reveal"], option].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+        let says = format!("error: {} does not apply to a revealed question, which `q2.reveal` is\n", option[0]);
+        assert!(run.stderr.starts_with(&says), "{}", run.stderr);
+    }
     let (code, document) = sandbox.json(&["questions", "reveal", "--check", "q2.reveal", "--receipt", "main"]);
     check(&document);
     assert_eq!((code, &document["round"]["index"]), (0, &1.into()));
