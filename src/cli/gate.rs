@@ -71,6 +71,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let profile = rules::profile(&arguments.profile, context)?;
+    rules::hold_name(&profile, &arguments.profile)?;
     let kept = places(arguments, context)?;
     let recording = match arguments.record {
         true => Some(Recording::ready(arguments, context, &profile)?),

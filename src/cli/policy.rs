@@ -99,7 +99,13 @@ pub fn lint(path: &Path, wanted: Option<RuleKind>, context: &Context) -> Result<
     let (findings, usable) = match kind {
         RuleKind::Profile => (
             lint_profile(&file.bytes).map_err(|error| rules::in_file(&file.name, error))?,
-            Profile::parse(&file.bytes).ok().map(|profile| (profile.terms().name.clone(), profile.digest())),
+            match Profile::parse(&file.bytes) {
+                Ok(profile) => {
+                    rules::hold_name(&profile, &file.name)?;
+                    Some((profile.terms().name.clone(), profile.digest()))
+                }
+                Err(_) => None,
+            },
         ),
         RuleKind::Policy => (
             lint_policy(&file.bytes).map_err(|error| rules::in_file(&file.name, error))?,

@@ -48,6 +48,23 @@ struct RulesRefused {
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
+/// Refuses rules that go by the name of built-in ones and are others: a verdict is told by the name, and would pass for one
+/// under rules that everybody knows.
+pub fn hold_name(profile: &Profile, file: &str) -> Result<(), Failure> {
+    let name = profile.terms().name.trim();
+    let Some((known, _)) = calibrate::BUILT_IN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
+        return Ok(());
+    };
+    let built_in = Profile::built_in(known)?.digest();
+    if profile.digest() == built_in {
+        return Ok(());
+    }
+    let (own, built_in) = (profile.digest().short(), built_in.short());
+    let reason =
+        format!("it calls itself `{known}`, which is built in as {built_in}, and it is {own}, another profile");
+    Err(in_file(file, reason).hint("give it a name of its own"))
+}
+
 /// Reads a file of rules.
 pub fn read(path: &Path) -> Result<RecordFile, Failure> {
     RecordFile::read_up_to(path, MAX_RULES_BYTES)

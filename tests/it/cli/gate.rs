@@ -258,9 +258,29 @@ fn a_profile_in_a_file_is_named_by_its_digest() {
     let (_, again) = sandbox.json(&["gate", "--predictions", "blocked.jsonl", "--profile", digest]);
     assert_eq!(again, document);
     // A rule that is none is called out beside the answer.
-    sandbox.write("mine.json", text.replace("0.05", "1"));
+    sandbox.write("mine.json", text.replace("bristol/v1", "mine/v1").replace("0.05", "1"));
     let run = sandbox.run(&["gate", "--predictions", "blocked.jsonl", "--profile", "mine.json"]);
     assert_eq!(run.stderr, "profile: ece is never above 1 (gate-never-fails, gates[2].limit)\n");
+    // The built-in one from a file is itself; others do not pass for it.
+    sandbox.write("mine.json", &text);
+    sandbox.ok(&["gate", "--predictions", "go.jsonl", "--profile", "mine.json"]);
+    for name in ["bristol/v1", "Bristol/V1", "bristol/v1 "] {
+        sandbox.write("mine.json", text.replace("bristol/v1", name).replace("0.05", "0.9"));
+        let before = sandbox.files();
+        let run = sandbox.run(&["gate", "--predictions", "blocked.jsonl", "--profile", "mine.json", "--record"]);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{name}");
+        let says = "error: `mine.json` cannot be used\n\
+                    caused by: it calls itself `bristol/v1`, which is built in as faab431de0ca, and it is ";
+        assert!(run.stderr.starts_with(says), "{name}: {}", run.stderr);
+        assert!(run.stderr.ends_with(", another profile\nhint: give it a name of its own\n"), "{name}: {}", run.stderr);
+        for check in ["profile check", "policy lint"] {
+            let arguments: Vec<_> = check.split(' ').chain(["mine.json"]).collect();
+            let run = sandbox.run(&arguments);
+            assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{name}");
+            assert!(run.stderr.starts_with(says), "{check} {name}: {}", run.stderr);
+        }
+        assert_eq!(sandbox.files(), before);
+    }
 }
 
 #[test]

@@ -22,14 +22,15 @@ fn findings_have_stable_codes_and_exit_3() {
     let sandbox = Sandbox::new();
     let profile = sandbox.ok(&["profile", "show", "--json"]);
     let policy = sandbox.ok(&["policy", "show", "--json"]);
-    let first_limit = profile.replacen("0.8", "0", 1);
+    let mine = profile.replace("bristol/v1", "mine/v1");
+    let first_limit = mine.replacen("0.8", "0", 1);
     for (text, code, kind, usable, findings) in [
         (profile.clone(), 0, "profile", true, &[][..]),
         (policy.clone(), 0, "policy", true, &[]),
         (first_limit, 3, "profile", true, &["gate-never-fails"]),
-        (profile.replacen("0.8", "NaN", 1), 3, "profile", false, &["not-a-number"]),
-        (profile.replace("\"minCoverage\": 0.5", "\"minCoverage\": 0"), 3, "profile", true, &["floor-zero"]),
-        (profile.replace("macroF1", "perClass.9.recall"), 3, "profile", false, &["impossible-class"]),
+        (mine.replacen("0.8", "NaN", 1), 3, "profile", false, &["not-a-number"]),
+        (mine.replace("\"minCoverage\": 0.5", "\"minCoverage\": 0"), 3, "profile", true, &["floor-zero"]),
+        (mine.replace("macroF1", "perClass.9.recall"), 3, "profile", false, &["impossible-class"]),
         (policy.replace("0.7", "1"), 3, "policy", true, &["floor-one"]),
         (policy.replace("0.7", "NaN"), 3, "policy", false, &["not-a-number"]),
         (policy.replace("0.7", "70"), 3, "policy", false, &["limit-out-of-range"]),
