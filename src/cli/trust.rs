@@ -120,7 +120,7 @@ struct Threshold {
     /// root, signoff or witness
     #[arg(value_parser = role)]
     role: Role,
-    /// How many persons, from 1; `off` for witness
+    /// How many persons, from 1; for witness only `off`, as no witness cosigns in this version
     #[arg(value_name = "N|off")]
     count: String,
     #[command(flatten)]
@@ -236,8 +236,16 @@ fn fingerprint(text: &str) -> Result<Option<KeyId>, Failure> {
 }
 
 fn threshold(change: &Threshold, next: &mut Amendment<'_>) -> Result<(), Failure> {
+    if change.role == Role::Witness && change.count != "off" {
+        return Err(Failure::refused("no witness cosigns in this version, so their threshold would hold nothing back")
+            .hint("`off` is all that it can be"));
+    }
     let count = match change.count.as_str() {
         "off" if change.role == Role::Witness => None,
+        text if text.len() > 9 && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_err() => {
+            return Err(Failure::refused(format!("`{text}` is more persons than any ledger lists"))
+                .hint("`proofmark trust show` says how many hold the role"));
+        }
         text => Some(text.parse::<u32>().ok().filter(|count| *count > 0).ok_or_else(|| {
             Failure::refused(format!("`{}` is no threshold: it is a number from 1", one_line(text)))
                 .hint("only the threshold of witnesses can be switched off")
