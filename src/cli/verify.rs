@@ -12,7 +12,8 @@ use proofmark::object::ReceiptId;
 use proofmark::question::Reveal;
 use proofmark::store::{Directory, StoreError};
 use proofmark::verify::{
-    About, Axis, AxisReport, Finding, Options, Report, Status, VerifyError, find_receipt, verify, verify_dossier,
+    About, Axis, AxisReport, Finding, NoticeCode, Options, Report, Status, VerifyError, find_receipt, verify,
+    verify_dossier,
 };
 
 use super::context::Context;
@@ -214,7 +215,14 @@ fn write_head(text: &mut String, report: &Report) -> std::fmt::Result {
         return write_about(text, about);
     }
     match report.only {
-        Some(index) => writeln!(text, "looked at  receipt #{index} and what it rests on\n"),
+        Some(index) => {
+            writeln!(text, "looked at  receipt #{index} and what it rests on")?;
+            // What speaks against it comes before anything else is said of it.
+            for notice in report.notices.iter().filter(|notice| notice.code == NoticeCode::ReceiptWithdrawn) {
+                writeln!(text, "           {}", one_line(&notice.text))?;
+            }
+            writeln!(text)
+        }
         None => writeln!(text, "looked at  the whole ledger\n"),
     }
 }

@@ -42,7 +42,7 @@ pub use ratchet::Ratchet;
 pub use reader::Reader;
 pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
 pub(crate) use snapshot::{read_bundle, read_tile};
-pub(crate) use standing::chain_part;
+pub(crate) use standing::chain_part_or_withdrawal;
 pub(crate) use violation::trust_text;
 pub use violation::{SignoffFault, TrustViolation};
 

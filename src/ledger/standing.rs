@@ -13,6 +13,7 @@ use crate::trust::KeyId;
 const TYPE: &str = r#""predicateType":"urn:x-proofmark:"#;
 /// The two predicate types of which the chain is made.
 const PARTS: [&str; 2] = [r#"trust:v1""#, r#"signoff:v1""#];
+const WITHDRAWAL: [&str; 1] = [r#"withdrawal:v1""#];
 const PAYLOAD: &[u8] = br#"{"payload":""#;
 
 /// The receipt in an entry, if it may be part of the chain of trust; most entries are passed over unparsed.
@@ -20,14 +21,25 @@ const PAYLOAD: &[u8] = br#"{"payload":""#;
 /// # Errors
 /// As [`receipt_at`]; a receipt that stands elsewhere than it says is none of the chain's.
 pub(crate) fn chain_part(index: u64, entry: &[u8]) -> Result<Option<Receipt>, LedgerError> {
-    if index > 0 && !may_be_part(entry) {
+    if index > 0 && !may_be(entry, &PARTS) {
         return Ok(None);
     }
     receipt_at(index, entry).map(Some)
 }
 
-/// Whether an entry says that it is a trust statement or a sign-off.
-fn may_be_part(entry: &[u8]) -> bool {
+/// As [`chain_part`], or a withdrawal, which is no part of the chain.
+///
+/// # Errors
+/// As [`chain_part`].
+pub(crate) fn chain_part_or_withdrawal(index: u64, entry: &[u8]) -> Result<Option<Receipt>, LedgerError> {
+    match chain_part(index, entry)? {
+        None if may_be(entry, &WITHDRAWAL) => receipt_at(index, entry).map(Some),
+        part => Ok(part),
+    }
+}
+
+/// Whether an entry says that it is of one of these predicate types.
+fn may_be(entry: &[u8], types: &[&str]) -> bool {
     let payload = entry.strip_prefix(PAYLOAD).and_then(|rest| rest.split(|byte| *byte == b'"').next());
     let statement = payload.and_then(|payload| STANDARD.decode(payload).ok());
     let Some(statement) = statement.and_then(|bytes| String::from_utf8(bytes).ok()) else {
@@ -37,7 +49,7 @@ fn may_be_part(entry: &[u8]) -> bool {
     // The predicate type stands near the end, before the subjects: canonical JSON sorts members.
     statement.rmatch_indices(TYPE).any(|(at, _)| {
         let named = &statement[at + TYPE.len()..];
-        PARTS.iter().any(|part| named.starts_with(part))
+        types.iter().any(|part| named.starts_with(part))
     })
 }
 

@@ -304,6 +304,8 @@ codes! {
     EvidenceWithheld "evidence-withheld";
     /// A dossier that is not complete: decisions and trust statements could have been left out.
     DecisionsUnknown "decisions-unknown";
+    /// A receipt that was looked at was withdrawn later.
+    ReceiptWithdrawn "receipt-withdrawn";
     /// One receipt was looked at, not the whole ledger.
     OneReceipt "one-receipt";
     /// The ledger kept changing while it was read.

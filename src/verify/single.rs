@@ -8,11 +8,11 @@ use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::standing::{Judged, Standings};
 use super::survey::{Content, content};
 use super::{Audit, MAX_BUNDLE_BYTES, VerifyError, WIDTH};
-use crate::dossier::{closure, is_decision};
-use crate::ledger::{LedgerError, Snapshot, chain_part};
+use crate::dossier::closure;
+use crate::ledger::{LedgerError, Snapshot, chain_part_or_withdrawal};
 use crate::merkle::TileName;
 use crate::object::ReceiptId;
-use crate::receipt::Receipt;
+use crate::receipt::{Body, Receipt};
 use crate::store::{Store, StoreError};
 
 /// Checks receipt `index`, receipt 0, and every receipt that they name.
@@ -41,9 +41,10 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
     for (index, (bundle, entry)) in entries {
         kept.extend(audit.receipts.admit(&bundle, entry, judged.remove(&index), docket));
     }
-    if kept.iter().any(|(_, receipt)| is_decision(receipt.statement().predicate.kind())) {
-        docket.not_checked(Axis::Policy, "only the whole log can judge a decision; run `proofmark verify` for it");
-    }
+    docket.not_checked(
+        Axis::Policy,
+        "decisions are judged by the whole log: by `proofmark verify` without a receipt, `status` and `authorize`",
+    );
     docket.notice(
         NoticeCode::OneReceipt,
         Some(index),
@@ -63,7 +64,17 @@ fn judge(
     let (Some(genesis), Some(trust)) = (&audit.opening.genesis, audit.receipts.trust()) else { return BTreeMap::new() };
     let mut standings = Standings::begin(genesis);
     let mut judged = BTreeMap::new();
-    let read = snapshot.map_from::<_, LedgerError>(0, chain_part, |index, part| {
+    let read = snapshot.map_from::<_, LedgerError>(0, chain_part_or_withdrawal, |index, part| {
+        if let Some(Body::Withdrawal(body)) = part.as_ref().map(|part| &part.statement().predicate.body) {
+            let target = body.target.index;
+            if entries.get(&target).is_some_and(|(_, entry)| entry.id == body.target.receipt) {
+                let text = format!("receipt #{target} is WITHDRAWN, by #{index}");
+                docket.notice(NoticeCode::ReceiptWithdrawn, Some(target), None, text);
+            }
+            if !entries.contains_key(&index) {
+                return Ok(());
+            }
+        }
         match entries.get(&index) {
             Some((_, Entry { receipt: Ok(receipt), .. })) => {
                 judged.insert(index, standings.judge(index, receipt, None));

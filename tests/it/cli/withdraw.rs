@@ -72,3 +72,28 @@ fn a_withdrawn_round_is_marked_and_a_withdrawn_baseline_no_longer_serves() {
     let (_, document) = office.sandbox.json(&["show", "#2"]);
     assert_eq!(document["withdrawn"], 8);
 }
+
+#[test]
+fn verifying_one_receipt_never_says_that_nothing_was_decided() {
+    let office = Office::new();
+    let policy = "policy             NOT CHECKED  decisions are judged by the whole log: by `proofmark verify` without a receipt, \
+                  `status` and `authorize`\n";
+    let alone = office.sandbox.ok(&["verify", "#1", "--replay"]);
+    assert!(alone.contains(policy) && !alone.contains("WITHDRAWN"), "{alone}");
+    office.ok("bob", &["signoff", "#1", "--decision", "no-go", "--reason", "x"]);
+    office.ok("ci", &["withdraw", "#1", "--reason", "x"]);
+    // Also of what rests on it.
+    for one in ["#1", "#2"] {
+        let text = office.sandbox.ok(&["verify", one]);
+        let head =
+            format!("looked at  receipt {one} and what it rests on\n           receipt #1 is WITHDRAWN, by #3\n\n");
+        assert!(text.contains(&head) && text.contains(policy), "{text}");
+        let (code, document) = office.sandbox.json(&["verify", one]);
+        schema::check(&document);
+        let notices = document["notices"].as_array().unwrap();
+        let told = notices.iter().find(|notice| notice["code"] == "receipt-withdrawn").unwrap();
+        assert_eq!((code, &told["index"]), (0, &1.into()));
+    }
+    let (_, whole) = office.sandbox.json(&["verify"]);
+    assert!(!whole["notices"].to_string().contains("receipt-withdrawn"), "{whole}");
+}
