@@ -153,6 +153,11 @@ fn round(
     }
     let first = &rows[0].1;
     let provider = member::text(first, &["provider", "id"]);
+    // A label that two providers share would make them tries of one.
+    if let Some((row, _)) = rows.iter().find(|(_, row)| member::text(row, &["provider", "id"]) != provider) {
+        let reason = format!("is another provider than in row {}, under the same label", rows[0].0);
+        return Err(original.refuse_at(*row, "provider.id", reason));
+    }
     Round {
         tool: Tool::Promptfoo,
         task,
@@ -163,7 +168,7 @@ fn round(
             configuration: configuration(rows, document),
             code: document
                 .map(|document| object([("promptfoo", or_null(document, &["metadata", "promptfooVersion"]))])),
-            generation: document.and_then(|document| generation(document, provider?, rows)),
+            generation: document.and_then(|document| generation(document, at(first, &["provider"])?, rows)),
             repeats: Some(Json::Integer(repeats.into())),
         },
         model: provider.map(str::to_owned),
@@ -353,21 +358,37 @@ fn configuration(rows: &[&(usize, Json)], document: Option<&Json>) -> Option<Jso
 }
 
 /// The settings of the provider, what is done to its replies, and the settings of the prompt. A provider that is only named
-/// has its own defaults.
-fn generation(document: &Json, provider: &str, rows: &[&(usize, Json)]) -> Option<Json> {
+/// has its own defaults. Several entries of one name are told apart by their labels; where they cannot be, and say different
+/// things, the settings are unknown.
+fn generation(document: &Json, provider: &Json, rows: &[&(usize, Json)]) -> Option<Json> {
     let set = |value: Json| if value == Json::Null { object([]) } else { member::without(&value, &VOLATILE) };
-    let entry = list(document, &["config", "providers"]).iter().find(|entry| match entry {
-        Json::String(name) => name == provider,
-        entry => member::text(entry, &["id"]) == Some(provider),
-    })?;
+    let text = |value: &Json, name: &str| member::text(value, &[name]).filter(|text| !text.is_empty()).map(str::to_owned);
+    let (id, label) = (text(provider, "id")?, text(provider, "label"));
+    let named = |entry: &&Json| match entry {
+        Json::String(name) => *name == id,
+        entry => text(entry, "id").as_ref() == Some(&id),
+    };
+    let entries: Vec<&Json> = list(document, &["config", "providers"]).iter().filter(named).collect();
+    let labelled: Vec<&Json> = entries.iter().filter(|entry| text(entry, "label") == label).copied().collect();
+    // promptfoo may repeat the name of a provider without label as its label.
+    let by_name = label.is_none_or(|label| label == id);
+    let entries = if labelled.is_empty() && by_name { entries } else { labelled };
+    let settings = |entry: &&Json| {
+        object([("config", set(or_null(entry, &["config"]))), ("transform", or_null(entry, &["transform"]))])
+    };
+    let settings: Vec<Json> = entries.iter().map(settings).collect();
+    let (first, others) = settings.split_first()?;
+    if others.iter().any(|other| other != first) {
+        return None;
+    }
     let of_prompts: BTreeMap<String, Json> = rows
         .iter()
         .map(|(_, row)| set(or_null(row, &["prompt", "config"])))
         .map(|config| (spelled(&config), config))
         .collect();
     Some(object([
-        ("config", set(or_null(entry, &["config"]))),
-        ("transform", or_null(entry, &["transform"])),
+        ("config", or_null(first, &["config"])),
+        ("transform", or_null(first, &["transform"])),
         ("prompts", Json::Array(of_prompts.into_values().collect())),
     ]))
 }

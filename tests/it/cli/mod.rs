@@ -17,6 +17,7 @@ mod evaluate_faults;
 mod evaluate_resume;
 mod gate;
 pub mod import;
+mod import_conditions;
 mod import_unknown;
 mod import_tools;
 mod init;
