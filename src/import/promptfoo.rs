@@ -41,6 +41,9 @@ const GRADED: [&str; 16] = [
 /// How the other such types begin.
 const GRADED_PREFIXES: [&str; 3] = ["model-graded", "similar:", "trajectory:goal"];
 
+/// The type of an assertion that is several.
+const SET: &str = "assert-set";
+
 pub(super) fn recognises(original: &Original<'_>) -> bool {
     let name = original.file_name();
     let head = || String::from_utf8_lossy(&original.head()).into_owned();
@@ -239,8 +242,11 @@ fn attempt(original: &Original<'_>, row: usize, json: &Json) -> Result<Attempt, 
     // 2 is what promptfoo calls an error; it also has a message then.
     let errored = count(json, &["failureReason"]) == Some(2)
         || (at(json, &["error"]).is_some() && at(json, &["response", "output"]).is_none());
-    let asserted = !list(json, &["testCase", "assert"]).is_empty()
-        || !list(json, &["gradingResult", "componentResults"]).is_empty();
+    let asserted = if list(json, &["testCase", "assert"]).is_empty() {
+        !list(json, &["gradingResult", "componentResults"]).is_empty()
+    } else {
+        !assertions(json).is_empty()
+    };
     let success = member::boolean(json, &["success"]);
     let state = match (errored, asserted, success) {
         (true, _, _) => State::Errored,
@@ -265,12 +271,14 @@ fn cost(row: &Json) -> Option<f64> {
 /// What the assertions compare with: the one value of a single assertion, else all of them.
 fn reference(row: &Json) -> Wording {
     let results = list(row, &["gradingResult", "componentResults"]);
-    let asserts = list(row, &["testCase", "assert"]);
+    let asserts = assertions(row);
+    // Results stand in the order of the assertions where there is no set among them.
+    let flat = asserts.len() == list(row, &["testCase", "assert"]).len();
     let value = |place: usize, assert: &Json| {
-        let rendered = results.get(place).and_then(|result| at(result, &["metadata", "renderedAssertionValue"]));
+        let rendered = results.get(place).filter(|_| flat).and_then(|result| at(result, &["metadata", "renderedAssertionValue"]));
         match (at(assert, &["value"]), rendered) {
             (Some(Json::String(template)), rendered) => {
-                substituted(row, template).or_else(|| rendered.cloned()).unwrap_or_else(|| string(template.clone()))
+                substituted(row, template).or_else(|| rendered.cloned()).unwrap_or_else(|| unrendered(row, template))
             }
             (Some(other), _) => other.clone(),
             (None, _) => Json::Null,
@@ -297,8 +305,41 @@ fn substituted(row: &Json, template: &str) -> Option<Json> {
     at(&vars(row), &[name]).cloned()
 }
 
+/// A template that nobody rendered, beside the variables where it has any.
+fn unrendered(row: &Json, template: &str) -> Json {
+    if template.contains("{{") || template.contains("{%") {
+        return object([("template", string(template)), ("vars", vars(row))]);
+    }
+    string(template)
+}
+
+/// The assertions of a test, those inside of sets in the place of the sets.
+fn assertions(row: &Json) -> Vec<&Json> {
+    let mut found = Vec::new();
+    let mut left: Vec<&Json> = list(row, &["testCase", "assert"]).iter().rev().collect();
+    while let Some(assert) = left.pop() {
+        if member::text(assert, &["type"]) == Some(SET) {
+            left.extend(list(assert, &["assert"]).iter().rev());
+        } else {
+            found.push(assert);
+        }
+    }
+    found
+}
+
+/// An assertion without what it compares with; of a set, what it says of itself and its assertions.
+fn settings_of(assert: &Json) -> Json {
+    let Json::Object(members) = member::without(assert, &["value"]) else { return assert.clone() };
+    let set = member::text(assert, &["type"]) == Some(SET);
+    let members = members.into_iter().map(|(name, value)| match value {
+        Json::Array(asserts) if set && name == "assert" => (name, Json::Array(asserts.iter().map(settings_of).collect())),
+        value => (name, value),
+    });
+    Json::Object(members.collect())
+}
+
 fn scorer(rows: &[&(usize, Json)]) -> String {
-    let asserts = rows.iter().flat_map(|(_, row)| list(row, &["testCase", "assert"]));
+    let asserts = rows.iter().flat_map(|(_, row)| assertions(row));
     let kinds: BTreeSet<&str> = asserts.filter_map(|assert| member::text(assert, &["type"])).collect();
     if kinds.is_empty() { "none".to_owned() } else { kinds.into_iter().collect::<Vec<_>>().join(",") }
 }
@@ -317,7 +358,7 @@ fn judge<'a>(row: &'a Json, assert: &'a Json, document: Option<&'a Json>) -> Opt
 
 /// The assertions for which a model judges, each with its test.
 fn graded<'a>(rows: &'a [&(usize, Json)]) -> impl Iterator<Item = (&'a Json, &'a Json)> {
-    let asserts = rows.iter().flat_map(|(_, row)| list(row, &["testCase", "assert"]).iter().map(move |one| (row, one)));
+    let asserts = rows.iter().flat_map(|(_, row)| assertions(row).into_iter().map(move |one| (row, one)));
     asserts.filter(|(_, assert)| member::text(assert, &["type"]).is_some_and(asks_a_model))
 }
 
@@ -338,13 +379,17 @@ fn configuration(rows: &[&(usize, Json)], document: Option<&Json>) -> Option<Jso
     let mut options = BTreeMap::new();
     for (_, row) in rows {
         for assert in list(row, &["testCase", "assert"]) {
-            let assert = member::without(assert, &["value"]);
+            let assert = settings_of(assert);
             asserts.insert(spelled(&assert), assert);
         }
         let option = or_null(row, &["testCase", "options"]);
         options.insert(spelled(&option), option);
         if let Some(threshold) = at(row, &["testCase", "threshold"]) {
             options.insert(format!("threshold {}", spelled(threshold)), threshold.clone());
+        }
+        if let Some(function) = at(row, &["testCase", "assertScoringFunction"]) {
+            let function = object([("assertScoringFunction", function.clone())]);
+            options.insert(spelled(&function), function);
         }
     }
     let mut members = vec![

@@ -79,3 +79,36 @@ fn providers_of_one_name_have_the_settings_of_their_labels() {
     let refusal = refused(&sandbox, &["import", "promptfoo", "results.json"]);
     assert!(refusal.contains("results.json:25: field `provider.id`: is another provider than in row 1"), "{refusal}");
 }
+
+#[test]
+fn judges_inside_of_sets_count_like_others() {
+    let sandbox = ledger();
+    let set = |value: &'static str, default: Option<&str>| {
+        let inner = json!({"type": "assert-set", "assert": [{"type": "llm-rubric", "value": value}]});
+        let asserts = json!([{"type": "assert-set", "threshold": 0.5, "assert": [{"type": "is-json"}, inner]}]);
+        let mut results = results(move |row| row["testCase"]["assert"] = asserts.clone());
+        if let Some(judge) = default {
+            results["config"]["defaultTest"] = json!({"options": {"provider": judge}});
+        }
+        results
+    };
+    let unnamed = &looked_at(&sandbox, "promptfoo", "results.json", &set("x", None))[0];
+    assert_eq!(unknown(unnamed), ["configuration", "cost"]);
+    assert!(unnamed["scorer"].as_str().unwrap().contains("/is-json,llm-rubric/"), "{unnamed:#}");
+    let said = imported(&sandbox, "promptfoo", "results.json", &set("x", Some("lab:1")));
+    assert!(said.contains("  judge: lab:1\n"), "{said}");
+    imported(&sandbox, "promptfoo", "results.json", &set("x", Some("lab:2")));
+    let compared = sandbox.run(&["compare"]);
+    assert_eq!(compared.code, 2);
+    assert!(compared.stdout.contains("configuration.judge differs: \"lab:1\" != \"lab:2\""), "{}", compared.stdout);
+    // What the assertions of a set compare with is the expected answer.
+    imported(&sandbox, "promptfoo", "results.json", &set("y", Some("lab:2")));
+    let compared = sandbox.run(&["compare"]);
+    assert_eq!(compared.code, 2);
+    assert!(compared.stdout.contains("24 questions changed"), "{}", compared.stdout);
+    // A set that asserts nothing judges nothing.
+    let empty = results(|row| row["testCase"]["assert"] = json!([{"type": "assert-set", "assert": []}]));
+    sandbox.write("results.json", empty.to_string());
+    let refusal = refused(&sandbox, &["import", "promptfoo", "results.json"]);
+    assert!(refusal.contains("nothing was measured"), "{refusal}");
+}
