@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::member::{self, at, count, list, object, or_null, spelled};
 use super::original::Original;
 use super::round::{Conditions, Item, Round, State, Wording};
+use super::secret::without_secrets;
 use super::{ImportError, Options, Tool};
 use crate::object::Json;
 
@@ -83,7 +84,7 @@ fn run(place: usize, original: &Original<'_>, options: &Options) -> Result<Vec<R
             code: None,
             // The model alone says nothing of how it was asked.
             generation: settings
-                .map(|settings| member::without(settings, &["model"]))
+                .map(|settings| without_secrets(&member::without(settings, &["model"])))
                 .filter(|settings| !member::members(settings, &[]).is_empty()),
             repeats: Some(Json::Integer(1)),
         },

@@ -9,6 +9,7 @@ use super::attempts::{Reducer, reduced};
 use super::member::{self, at, count, list, object, or_null, shown, spelled, string};
 use super::original::{Original, document};
 use super::round::{Attempt, Conditions, Item, Round, State, Wording, twice};
+use super::secret::without_secrets;
 use super::{ImportError, Options, Tool};
 use crate::object::{Json, ObjectId};
 
@@ -309,11 +310,11 @@ impl<'a, 'b> Log<'a, 'b> {
     /// that is measured as its judge.
     fn judges(&self, eval: &Json, scorer: &str) -> BTreeMap<String, String> {
         let roles = member::members(eval, &["model_roles"]).iter().map(|(role, model)| {
-            (role.clone(), member::text(model, &["model"]).map_or_else(|| shown(model), str::to_owned))
+            (role.clone(), member::text(model, &["model"]).map_or_else(|| shown(&without_secrets(model)), str::to_owned))
         });
         let options = list(eval, &["scorers"]).iter().filter_map(|scorer| {
             let name = member::text(scorer, &["name"])?;
-            Some((name.to_owned(), shown(at(scorer, &["options", "model"])?)))
+            Some((name.to_owned(), shown(&without_secrets(at(scorer, &["options", "model"])?))))
         });
         let mut judges: BTreeMap<String, String> = roles.chain(options).collect();
         let configured = list(eval, &["scorers"]).iter().find(|one| member::text(one, &["name"]) == Some(scorer));

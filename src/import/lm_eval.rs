@@ -11,6 +11,7 @@ use super::member::{self, at, count, list, object, or_null, shown, spelled, stri
 use super::original::Original;
 use super::round::{Attempt, Conditions, Item, Round, State, Wording, twice};
 use super::rows::rows;
+use super::secret::without_secrets;
 use super::{ImportError, Options, Tool};
 use crate::object::{Json, ObjectId};
 
@@ -106,8 +107,9 @@ impl Shared {
     }
 
     fn request(&self, settings: &Json) -> Arc<str> {
-        let (first, text) = self.request.get_or_init(|| (settings.clone(), spelled(settings).into()));
-        if first == settings { Arc::clone(text) } else { spelled(settings).into() }
+        let said = || Arc::from(spelled(&without_secrets(settings)));
+        let (first, text) = self.request.get_or_init(|| (settings.clone(), said()));
+        if first == settings { Arc::clone(text) } else { said() }
     }
 }
 

@@ -6,6 +6,7 @@ use super::columns::Columns;
 use super::member::{self, list, object, shown, string};
 use super::original::Original;
 use super::round::{Conditions, Item, Round, State, Wording};
+use super::secret::is_secret;
 use super::{ImportError, Limits, Options, Tool};
 use crate::object::Json;
 
@@ -136,7 +137,7 @@ impl Run<'_, '_> {
         let mut members = Vec::new();
         for (place, original) in self.originals.iter().enumerate() {
             let Some(name) = original.name().strip_prefix(&prefix) else { continue };
-            if !matches!(name, "model" | "scorer") {
+            if !matches!(name, "model" | "scorer") && !is_secret(name) {
                 used.push(place);
                 members.push((name.to_owned(), string(self.text(place, limits)?)));
             }

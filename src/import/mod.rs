@@ -24,6 +24,7 @@ mod rendered;
 mod replay;
 mod round;
 mod rows;
+mod secret;
 
 use std::fmt;
 use std::str::FromStr;

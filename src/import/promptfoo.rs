@@ -9,6 +9,7 @@ use super::member::{self, at, count, list, object, or_null, shown, spelled, stri
 use super::original::Original;
 use super::round::{Attempt, Conditions, Item, Round, State, Wording};
 use super::rows::rows;
+use super::secret::{is_opaque, without_secrets};
 use super::{ImportError, Options, Tool};
 use crate::object::Json;
 
@@ -365,7 +366,7 @@ fn graded<'a>(rows: &'a [&(usize, Json)]) -> impl Iterator<Item = (&'a Json, &'a
 /// The judges that are named, each once.
 fn judges(rows: &[&(usize, Json)], document: Option<&Json>) -> BTreeSet<String> {
     let named = graded(rows).filter_map(|(row, assert)| judge(row, assert, document));
-    named.map(|judge| member::text(judge, &["id"]).map_or_else(|| shown(judge), str::to_owned)).collect()
+    named.map(|judge| member::text(judge, &["id"]).map_or_else(|| shown(&without_secrets(judge)), str::to_owned)).collect()
 }
 
 /// The assertions but for what they compare with, and the options of the tests, in which a judge's model may stand. Unknown
@@ -379,10 +380,10 @@ fn configuration(rows: &[&(usize, Json)], document: Option<&Json>) -> Option<Jso
     let mut options = BTreeMap::new();
     for (_, row) in rows {
         for assert in list(row, &["testCase", "assert"]) {
-            let assert = settings_of(assert);
+            let assert = without_secrets(&settings_of(assert));
             asserts.insert(spelled(&assert), assert);
         }
-        let option = or_null(row, &["testCase", "options"]);
+        let option = without_secrets(&or_null(row, &["testCase", "options"]));
         options.insert(spelled(&option), option);
         if let Some(threshold) = at(row, &["testCase", "threshold"]) {
             options.insert(format!("threshold {}", spelled(threshold)), threshold.clone());
@@ -397,16 +398,20 @@ fn configuration(rows: &[&(usize, Json)], document: Option<&Json>) -> Option<Jso
         ("options".to_owned(), Json::Array(options.into_values().collect())),
     ];
     if let Some(judge) = default.filter(|_| graded(rows).next().is_some()) {
-        members.push(("judge".to_owned(), judge.clone()));
+        members.push(("judge".to_owned(), without_secrets(judge)));
     }
-    Some(Json::Object(members))
+    let settings = Json::Object(members);
+    (!is_opaque(&settings)).then_some(settings)
 }
 
 /// The settings of the provider, what is done to its replies, and the settings of the prompt. A provider that is only named
 /// has its own defaults. Several entries of one name are told apart by their labels; where they cannot be, and say different
 /// things, the settings are unknown.
 fn generation(document: &Json, provider: &Json, rows: &[&(usize, Json)]) -> Option<Json> {
-    let set = |value: Json| if value == Json::Null { object([]) } else { member::without(&value, &VOLATILE) };
+    let set = |value: Json| match value {
+        Json::Null => object([]),
+        value => without_secrets(&member::without(&value, &VOLATILE)),
+    };
     let text = |value: &Json, name: &str| member::text(value, &[name]).filter(|text| !text.is_empty()).map(str::to_owned);
     let (id, label) = (text(provider, "id")?, text(provider, "label"));
     let named = |entry: &&Json| match entry {
@@ -431,9 +436,10 @@ fn generation(document: &Json, provider: &Json, rows: &[&(usize, Json)]) -> Opti
         .map(|(_, row)| set(or_null(row, &["prompt", "config"])))
         .map(|config| (spelled(&config), config))
         .collect();
-    Some(object([
+    let settings = object([
         ("config", or_null(first, &["config"])),
         ("transform", or_null(first, &["transform"])),
         ("prompts", Json::Array(of_prompts.into_values().collect())),
-    ]))
+    ]);
+    (!is_opaque(&settings)).then_some(settings)
 }

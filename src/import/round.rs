@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::member::{self, object, safe, spelled, string};
+use super::secret::without_secrets;
 use super::{ImportError, Tool};
 use crate::object::{Json, ObjectId};
 use crate::question::ScorerIdentity;
@@ -180,9 +181,9 @@ pub struct Round {
 }
 
 impl Conditions {
-    /// As one value, in which what is unknown is null.
+    /// As one value, in which what is unknown is null and no secret is.
     pub fn document(&self) -> Json {
-        let or_null = |value: &Option<Json>| value.as_ref().map_or(Json::Null, safe);
+        let or_null = |value: &Option<Json>| value.as_ref().map_or(Json::Null, |value| safe(&without_secrets(value)));
         object([
             ("code", or_null(&self.code)),
             ("configuration", or_null(&self.configuration)),

@@ -112,3 +112,85 @@ fn judges_inside_of_sets_count_like_others() {
     let refusal = refused(&sandbox, &["import", "promptfoo", "results.json"]);
     assert!(refusal.contains("nothing was measured"), "{refusal}");
 }
+
+const CANARY: &str = "sk-canary";
+
+/// Imports two files that differ in a key only. It stands nowhere but in the originals, and changes nothing.
+fn no_key_stays(tool: &str, name: &str, with: impl Fn(&str) -> Value, unknown: &[&str]) {
+    let sandbox = ledger();
+    let keys = [format!("{CANARY}-1"), format!("{CANARY}-2")];
+    let mut said = String::new();
+    for key in &keys {
+        let content = with(key);
+        assert!(content.to_string().contains(key.as_str()));
+        said.push_str(&imported(&sandbox, tool, name, &content));
+        for revision in ["@:projection", "@:import", "@:questions", "@:answers", "@:judgements"] {
+            said.push_str(&sandbox.ok(&["cat", revision]));
+        }
+        said.push_str(&sandbox.ok(&["show", "@"]));
+    }
+    let allowed: Vec<_> = unknown.iter().flat_map(|field| ["--allow-unknown", *field]).collect();
+    let arguments: Vec<_> = ["compare", "--format", "markdown"].into_iter().chain(allowed).collect();
+    let compared = sandbox.run(&arguments);
+    assert_eq!(compared.code, 0, "{tool}: {}", compared.stdout);
+    said.push_str(&compared.stdout);
+    assert!(!said.contains(CANARY), "{tool}: {said}");
+    let projections: Vec<_> = ["#1", "#2"].map(|one| sandbox.ok(&["cat", &format!("{one}:projection")])).into();
+    assert_eq!(projections[0], projections[1], "{tool}");
+    assert_eq!(sandbox.run(&["verify", "--replay"]).code, 0);
+}
+
+#[test]
+fn keys_are_no_condition_and_are_not_told() {
+    let judge = |key: &str| {
+        let config = json!({"apiKey": key, "headers": {"Authorization": key}, "temperature": 0});
+        let rest = json!({"body": {"secretAccessKey": key}, "url": format!("https://u:{key}@h/?api_key={key}")});
+        json!({"id": "lab:j", "config": config, "rest": rest, "token": key})
+    };
+    let promptfoo = |key: &str| {
+        let own = judge(key);
+        let mut results = results(move |row| {
+            row["testCase"]["assert"] = json!([{"type": "llm-rubric", "value": "x", "provider": own}]);
+            row["testCase"]["options"] = json!({"provider": own});
+            row["prompt"]["config"] = json!({"api_key": own["token"]});
+        });
+        let settings = json!({"temperature": 0, "api-key": key, "request": format!("{{\"password\": \"{key}\"}}")});
+        results["config"]["providers"] = json!([{"id": "echo", "config": settings}]);
+        results["config"]["defaultTest"] = json!({"options": {"provider": judge(key)}});
+        results
+    };
+    no_key_stays("promptfoo", "results.json", promptfoo, &[]);
+    // A judge without an id is named by all that is said of it.
+    let anonymous = |key: &str| {
+        let own = json!({"config": {"apiKey": key}});
+        results(move |row| row["testCase"]["assert"] = json!([{"type": "similar", "value": "x", "provider": own}]))
+    };
+    no_key_stays("promptfoo", "results.json", anonymous, &[]);
+    // In a request that is text keys cannot be told from the rest.
+    let raw = |key: &str| {
+        let mut results = results(|_| {});
+        let request = format!("POST / HTTP/1.1\nX-Key: {key}\n\n{{{{prompt}}}}");
+        results["config"]["providers"] = json!([{"id": "echo", "config": {"request": request}}]);
+        results
+    };
+    let sandbox = Sandbox::new();
+    let round = &looked_at(&sandbox, "promptfoo", "results.json", &raw("k"))[0];
+    assert_eq!(unknown(round), ["cost", "generation"]);
+    no_key_stays("promptfoo", "results.json", raw, &["generation"]);
+    let inspect = |key: &str| {
+        let mut log = value("inspect_ai/round1", ".json");
+        log["eval"]["model_generate_config"]["extra_headers"] = json!({"x-api-key": key});
+        log["eval"]["model_args"] = json!({"api_key": key, "device": "cpu"});
+        log["eval"]["task_args"] = json!({"token": key});
+        log["eval"]["scorers"][0]["options"] = json!({"api_key": key, "model": {"name": "lab/j", "api_key": key}});
+        log["plan"]["steps"][0]["params"] = json!({"credentials": key});
+        log
+    };
+    no_key_stays("inspect", "log.json", inspect, &[]);
+    let deepeval = |key: &str| {
+        let mut run = value("deepeval/round1", ".json");
+        run["hyperparameters"]["api_key"] = json!(key);
+        run
+    };
+    no_key_stays("deepeval", "test_run_1.json", deepeval, &[]);
+}
