@@ -17,6 +17,9 @@ use crate::object::{Json, ObjectId};
 const VOLATILE: [&str; 6] =
     ["max_connections", "max_retries", "timeout", "attempt_timeout", "adaptive_connections", "cache_prompt"];
 
+/// How the settings of a run are called that end a sample.
+const LIMIT: &str = "_limit";
+
 /// What is in the names of Inspect's scorers that ask a model.
 const GRADED: &str = "model_graded";
 
@@ -332,12 +335,23 @@ impl<'a, 'b> Log<'a, 'b> {
         if at(eval, &["model_generate_config"]).is_none() && at(&self.header, &["plan"]).is_none() {
             return None;
         }
-        Some(object([
-            ("model", quiet(&["model_generate_config"], eval)),
-            ("plan", quiet(&["plan", "config"], &self.header)),
-            ("steps", or_null(&self.header, &["plan", "steps"])),
-            ("task_args", or_null(eval, &["task_args"])),
-        ]))
+        let mut settings = vec![
+            ("model".to_owned(), quiet(&["model_generate_config"], eval)),
+            ("plan".to_owned(), quiet(&["plan", "config"], &self.header)),
+            ("steps".to_owned(), or_null(&self.header, &["plan", "steps"])),
+            ("task_args".to_owned(), or_null(eval, &["task_args"])),
+        ];
+        // A reply that was cut off by a limit is another reply.
+        let limit = |name: &str| name.ends_with(LIMIT) || name == "approval";
+        let there = |path: &[&str], wanted: &dyn Fn(&str) -> bool| {
+            let members = member::members(eval, path).iter();
+            let kept: Vec<_> =
+                members.filter(|(name, value)| *value != Json::Null && wanted(name)).cloned().collect();
+            (!kept.is_empty()).then_some(Json::Object(kept))
+        };
+        settings.extend(there(&["config"], &limit).map(|limits| ("limits".to_owned(), limits)));
+        settings.extend(there(&["model_args"], &|_| true).map(|args| ("model_args".to_owned(), args)));
+        Some(Json::Object(settings))
     }
 
     /// The models that answered, by their own names; they may say more than the one that was asked for.

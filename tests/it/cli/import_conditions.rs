@@ -194,3 +194,33 @@ fn keys_are_no_condition_and_are_not_told() {
     };
     no_key_stays("deepeval", "test_run_1.json", deepeval, &[]);
 }
+
+#[test]
+fn limits_and_arguments_of_the_model_shape_replies() {
+    let sandbox = ledger();
+    let log = |limits: Value, arguments: Value| {
+        let mut log = value("inspect_ai/round1", ".json");
+        for (name, limit) in limits.as_object().unwrap() {
+            log["eval"]["config"][name] = limit.clone();
+        }
+        log["eval"]["model_args"] = arguments;
+        log
+    };
+    let none = looked_at(&sandbox, "inspect", "log.json", &log(json!({}), json!({"custom_outputs": null})));
+    let null = looked_at(&sandbox, "inspect", "log.json", &log(json!({"time_limit": null}), json!({})));
+    assert_eq!(none[0]["scorer"], null[0]["scorer"]);
+    for (limits, arguments, said) in [
+        (json!({"message_limit": 2}), json!({}), "generation.limits"),
+        (json!({"message_limit": 3}), json!({}), "generation.limits.message_limit differs: 2 != 3"),
+        (json!({"message_limit": 3, "token_limit": 5}), json!({}), "generation.limits.token_limit"),
+        (json!({"message_limit": 3, "token_limit": 5}), json!({"device": "cpu"}), "generation.model_args"),
+    ] {
+        if said == "generation.limits" {
+            imported(&sandbox, "inspect", "log.json", &log(json!({}), json!({})));
+        }
+        imported(&sandbox, "inspect", "log.json", &log(limits, arguments));
+        let compared = sandbox.run(&["compare"]);
+        assert_eq!(compared.code, 2);
+        assert!(compared.stdout.contains(said), "{said}: {}", compared.stdout);
+    }
+}
