@@ -150,7 +150,7 @@ fn item(original: &Original<'_>, row: usize, case: &Json, metric: Option<&str>) 
     Ok(Item {
         id: member::name(case, &["name"]),
         prompt: asked(case),
-        reference: Wording::maybe(at(case, &["expectedOutput"])),
+        reference: reference(case),
         reply: member::text(case, &["actualOutput"]).map(str::to_owned),
         state,
         score,
@@ -158,6 +158,20 @@ fn item(original: &Original<'_>, row: usize, case: &Json, metric: Option<&str>) 
         place: original.place(row),
         ..Item::default()
     })
+}
+
+/// The expected output, beside the tools that were to be called and the outcome that was to come, where there are any.
+fn reference(case: &Json) -> Wording {
+    let named = |name: &'static str| {
+        let found = at(case, &[name]).filter(|found| !matches!(found, Json::Array(items) if items.is_empty()));
+        found.map(|found| (name.to_owned(), found.clone()))
+    };
+    let beside: Vec<_> = ["expectedTools", "expectedOutcome"].into_iter().filter_map(named).collect();
+    if beside.is_empty() {
+        return Wording::maybe(at(case, &["expectedOutput"]));
+    }
+    let output = ("expectedOutput".to_owned(), or_null(case, &["expectedOutput"]));
+    Wording::Value(spelled(&Json::Object(beside.into_iter().chain([output]).collect())))
 }
 
 /// The input, beside the context that went with it, where there is one; the turns of a conversation.

@@ -224,3 +224,20 @@ fn limits_and_arguments_of_the_model_shape_replies() {
         assert!(compared.stdout.contains(said), "{said}: {}", compared.stdout);
     }
 }
+
+#[test]
+fn tools_that_were_expected_are_expected_answers() {
+    let sandbox = ledger();
+    let mut run = value("deepeval/round1", ".json");
+    let plain = looked_at(&sandbox, "deepeval", "test_run_1.json", &run);
+    run["testCases"][3]["expectedTools"] = json!([]);
+    imported(&sandbox, "deepeval", "test_run_1.json", &run);
+    assert_eq!(plain[0]["card"], looked_at(&sandbox, "deepeval", "test_run_1.json", &run)[0]["card"]);
+    for (name, expected) in [("expectedTools", json!([{"name": "search"}])), ("expectedOutcome", json!("paid"))] {
+        run["testCases"][3][name] = expected;
+        imported(&sandbox, "deepeval", "test_run_1.json", &run);
+        let compared = sandbox.run(&["compare"]);
+        assert_eq!(compared.code, 2);
+        assert!(compared.stdout.contains("1 question changed: q04"), "{}", compared.stdout);
+    }
+}
