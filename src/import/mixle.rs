@@ -14,6 +14,9 @@ use crate::score::Scorer;
 /// mixle's default judge.
 const JUDGE: &str = "substring/v2";
 
+/// What mixle adds up to a cost.
+const CALLS: [&str; 2] = ["frontier_calls", "oracle_calls"];
+
 pub(super) fn recognises(original: &Original<'_>) -> bool {
     let head = String::from_utf8_lossy(&original.head()).into_owned();
     original.file_name().ends_with(".json") && head.contains("\"pairs\"") && head.contains("\"expected\"")
@@ -77,15 +80,18 @@ fn item(original: &Original<'_>, row: usize, pair: &Json, answer: &Json, judge: 
     let query = at(pair, &["query"]).ok_or_else(|| missing("pairs.query"))?;
     let text = member::text(query, &["text"]).ok_or_else(|| missing("pairs.query.text"))?;
     let expected = member::text(pair, &["expected"]).ok_or_else(|| missing("pairs.expected"))?;
-    let reply = member::text(answer, &["reply"]);
+    let reply = match at(answer, &["reply"]) {
+        None => None,
+        Some(Json::String(reply)) => Some(reply.as_str()),
+        Some(other) => {
+            let reason = format!("must be a text or null, not {}", other.kind());
+            return Err(original.refuse_at(row, "answers.reply", reason));
+        }
+    };
     let right = judge.judge(reply, expected);
     let right = right.map_err(|error| original.refuse_at(row, "pairs.expected", error.to_string()))?;
     let plain = member::members(query, &[]).iter().all(|(name, _)| name == "text");
-    let spend = at(answer, &["receipt", "spend"]);
-    let cost = spend.filter(|spend| !member::members(spend, &[]).is_empty()).map(|spend| {
-        let calls = |name| member::number(spend, &[name]).unwrap_or(0.0);
-        calls("frontier_calls") + calls("oracle_calls")
-    });
+    let cost = cost(original, row, answer)?;
     Ok(Item {
         id: member::name(pair, &["id"]),
         cluster: member::name(pair, &["cluster"]),
@@ -96,10 +102,29 @@ fn item(original: &Original<'_>, row: usize, pair: &Json, answer: &Json, judge: 
         score: Some(f64::from(u8::from(right))),
         status: member::text(answer, &["receipt", "status"]).map(str::to_owned),
         degraded: at(answer, &["receipt", "degraded_mode"]).is_some(),
-        cost: cost.filter(|cost| *cost >= 0.0),
+        cost,
         place: original.place(row),
         ..Item::default()
     })
+}
+
+/// The calls that were paid for; unknown where no spend is there or it counts none of them.
+fn cost(original: &Original<'_>, row: usize, answer: &Json) -> Result<Option<f64>, ImportError> {
+    const SPEND: &str = "answers.receipt.spend";
+    let spend = match at(answer, &["receipt", "spend"]) {
+        None => return Ok(None),
+        Some(Json::Object(members)) => members,
+        Some(other) => {
+            return Err(original.refuse_at(row, SPEND, format!("must be an object or null, not {}", other.kind())));
+        }
+    };
+    let mut sum = None;
+    for (name, value) in spend.iter().filter(|(name, _)| CALLS.contains(&name.as_str())) {
+        let calls = member::number(value, &[]).filter(|calls| *calls >= 0.0);
+        let reason = || original.refuse_at(row, &format!("{SPEND}.{name}"), "must be a number, at least 0");
+        sum = Some(sum.unwrap_or(0.0) + calls.ok_or_else(reason)?);
+    }
+    Ok(sum)
 }
 
 /// A card in the file is checked, not believed.
@@ -123,12 +148,21 @@ fn check(
     let right = items.iter().filter(|item| item.state == State::Pass).count();
     #[allow(clippy::cast_precision_loss)] // far below 2^53
     let quality = right as f64 / items.len() as f64;
-    match member::number(card, &["quality"]) {
-        Some(stated) if stated.to_bits() != quality.to_bits() => {
-            differs("quality", stated.to_string(), quality.to_string())
+    let grounded = items.iter().filter(|item| item.status.as_deref() == Some("answered") && !item.degraded).count();
+    #[allow(clippy::cast_precision_loss)] // far below 2^53
+    let (grounded, n) = (grounded as f64 / items.len() as f64, items.len() as f64);
+    let cost: f64 = items.iter().filter_map(|item| item.cost).sum();
+    for (field, given) in
+        [("n", n), ("quality", quality), ("grounded_fraction", grounded), ("realized_cost", cost)]
+    {
+        let Some(stated) = at(card, &[field]) else { continue };
+        // A sum depends on the order in which it is made.
+        let near = if field == "realized_cost" { 1e-9 * given.abs() } else { 0.0 };
+        if !member::number(stated, &[]).is_some_and(|stated| (stated - given).abs() <= near) {
+            return differs(field, spelled(stated), given.to_string());
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// A pair as a question record. It is written as it was read: for mixle's identity `1` is not `1.0`.

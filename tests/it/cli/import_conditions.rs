@@ -241,3 +241,49 @@ fn tools_that_were_expected_are_expected_answers() {
         assert!(compared.stdout.contains("1 question changed: q04"), "{}", compared.stdout);
     }
 }
+
+#[test]
+fn mixle_documents_with_other_types_or_cards_are_refused() {
+    let sandbox = ledger();
+    let document = |reply: Value, spend: Value, card: Value| {
+        let answer = json!({"reply": reply, "receipt": {"status": "answered", "spend": spend}});
+        json!({"pairs": [{"query": {"text": "2+2?"}, "expected": "4"}], "answers": [answer], "scorecard": card,
+               "model": "m", "generation": {}})
+    };
+    let calls = || json!({"frontier_calls": 2, "oracle_calls": 1.5});
+    let card = |name: &str, value: Value| {
+        let mut card = json!({"n": 1, "quality": 1.0, "grounded_fraction": 1.0, "realized_cost": 3.5});
+        card[name] = value;
+        card
+    };
+    let round = &looked_at(&sandbox, "mixle", "m.json", &document(json!("4"), calls(), card("n", json!(1))))[0];
+    assert_eq!((&round["card"]["realized_cost"], unknown(round)), (&json!(3.5), vec![]));
+    for spend in [json!(null), json!({}), json!({"cpu_seconds": 1})] {
+        let round = &looked_at(&sandbox, "mixle", "m.json", &document(json!("4"), spend, json!(null)))[0];
+        assert_eq!(unknown(round), ["cost"]);
+    }
+    let right = || json!("4");
+    let mut refusals = vec![
+        (document(json!(4), calls(), json!(null)), "field `answers.reply`: must be a text or null".to_owned()),
+        (document(right(), json!("7"), json!(null)), "field `answers.receipt.spend`: must be an object".to_owned()),
+    ];
+    for calls in [json!("7"), json!(null), json!(true), json!(-1)] {
+        let message = "field `answers.receipt.spend.oracle_calls`: must be a number, at least 0".to_owned();
+        refusals.push((document(right(), json!({"oracle_calls": calls}), json!(null)), message));
+    }
+    for (name, value) in [
+        ("n", json!(7)),
+        ("n", json!("1")),
+        ("quality", json!(0.5)),
+        ("grounded_fraction", json!(0.1)),
+        ("realized_cost", json!(99)),
+    ] {
+        let message = format!("field `scorecard.{name}`: says {value}, and the pairs and answers give ");
+        refusals.push((document(right(), calls(), card(name, value)), message));
+    }
+    for (document, message) in refusals {
+        sandbox.write("m.json", document.to_string());
+        let refusal = refused(&sandbox, &["import", "mixle", "m.json"]);
+        assert!(refusal.contains(&message), "{message}: {refusal}");
+    }
+}
