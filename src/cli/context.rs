@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
 
-use proofmark::ledger::{Ledger, Ratchet};
+use proofmark::ledger::{Appended, Ledger, Ratchet};
 use proofmark::receipt::{Moment, Tool};
 use proofmark::store::Directory;
 use serde::Serialize;
@@ -43,12 +43,14 @@ impl JsonAnswer {
 pub struct Context {
     global: Global,
     out: RefCell<BufWriter<Stdout>>,
+    /// What this run appended to the ledger.
+    appended: RefCell<Vec<u64>>,
 }
 
 impl Context {
     /// The context of one run.
     pub fn new(global: Global) -> Self {
-        Self { global, out: RefCell::new(BufWriter::new(io::stdout())) }
+        Self { global, out: RefCell::new(BufWriter::new(io::stdout())), appended: RefCell::default() }
     }
 
     /// Whether the answer is one JSON document.
@@ -100,6 +102,22 @@ impl Context {
     pub fn note(&self, text: &str) {
         if !self.global.quiet {
             let _ = writeln!(io::stderr(), "{}", super::failure::printable(text));
+        }
+    }
+
+    /// Keeps in mind what was appended: if something fails later, that has to be said.
+    pub fn remember(&self, appended: &[Appended]) {
+        self.appended.borrow_mut().extend(appended.iter().map(|one| one.index));
+    }
+
+    /// The failure of this run, which names what was appended before it: that stands.
+    pub fn told(&self, failure: Failure) -> Failure {
+        match self.appended.borrow().as_slice() {
+            [] => failure,
+            [one] => failure.after(&format!("receipt {one} was appended before that, and stands")),
+            [first, .., last] => {
+                failure.after(&format!("receipts {first} to {last} were appended before that, and stand"))
+            }
         }
     }
 

@@ -108,6 +108,13 @@ impl Failure {
         self
     }
 
+    /// The same where something was written already: it is no refusal then, which would say that nothing was.
+    pub fn after(self, written: &str) -> Self {
+        let exit = if self.exit == Exit::Refused { Exit::Failed } else { self.exit };
+        let hint = self.hint.map_or_else(|| written.to_owned(), |hint| format!("{written}; {hint}"));
+        Self { exit, hint: Some(hint), ..self }
+    }
+
     /// Whether the reader of stdout went away, which is nobody's fault.
     pub fn is_broken_pipe(&self) -> bool {
         self.chain().any(|error| {
@@ -391,6 +398,14 @@ mod tests {
         assert_eq!(printable("a\u{1b}[2Jb\u{202e}c\nd"), "a\\u{1b}[2Jb\\u{202e}c\nd");
         assert_eq!(printable("\u{61c}\u{e0041}"), "\\u{61c}\\u{e0041}");
         assert_eq!(one_line("a\nb"), "a\\nb");
+    }
+
+    #[test]
+    fn a_refusal_after_something_was_written_is_a_failure_that_says_so() {
+        let failure = Failure::refused("x").hint("do y").after("receipt 7 was appended");
+        assert_eq!(failure.exit, Exit::Failed);
+        assert_eq!(failure.to_string(), "error: x\nhint: receipt 7 was appended; do y");
+        assert_eq!(Failure::new(Exit::No, "x").after("z").exit, Exit::No);
     }
 
     #[test]

@@ -211,6 +211,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(failure) if failure.is_broken_pipe() => Exit::Yes.into(),
-        Err(failure) => context.report(&failure).into(),
+        Err(failure) => context.report(&context.told(failure)).into(),
     }
 }

@@ -93,7 +93,10 @@ impl Pen {
     ) -> Result<Vec<Appended>, Failure> {
         let log = LogSigner::new(ledger.log().origin(), &self.0.log)?;
         let ratchet = context.ratchet()?;
-        ledger.append(drafts, self.0.person.as_ref(), &log, &ratchet).map_err(|error| explained(context, error))
+        let appended = ledger.append(drafts, self.0.person.as_ref(), &log, &ratchet);
+        let appended = appended.map_err(|error| explained(context, error))?;
+        context.remember(&appended);
+        Ok(appended)
     }
 }
 

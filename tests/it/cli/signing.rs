@@ -129,3 +129,26 @@ fn ledger_files(sandbox: &Sandbox) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     });
     files
 }
+
+/// Whoever reads that something failed must not take it for nothing done.
+#[test]
+fn a_failure_after_an_append_says_what_was_appended() {
+    let office = super::office::Office::new();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for (arguments, index) in [
+        (&["signoff", "#1", "--decision", "no-go", "--reason", "x", "--key", "bob.key"][..], 2),
+        (&["authorize", "#1", "--record", "--key", "ci.key"], 3),
+    ] {
+        let output = office.sandbox.command(arguments).stdout(full()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let end = format!(
+            "error: No space left on device (os error 28)\nhint: receipt {index} was appended before that, and stands\n"
+        );
+        assert!(said.ends_with(&end), "{said}");
+    }
+    let output = office.sandbox.command(&["status"]).stdout(full()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.as_str()), (Some(1), "error: No space left on device (os error 28)\n"));
+    assert_eq!(office.sandbox.ok(&["log", "--oneline"]).lines().count(), 4);
+}
