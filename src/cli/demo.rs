@@ -51,7 +51,12 @@ impl Stage {
     fn set() -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("proofmark-demo-{}", std::process::id()));
         // Made anew, never shared: whoever was there first may not be us.
-        fs::create_dir(&folder)?;
+        fs::create_dir(&folder).map_err(|error| {
+            let shown = folder.display();
+            Failure::failed(error)
+                .within(format!("cannot make the folder {shown}"))
+                .hint("TMPDIR names another place for temporary folders")
+        })?;
         fs::create_dir(folder.join("home"))?;
         for (name, content) in FILES {
             fs::write(folder.join(name), content)?;

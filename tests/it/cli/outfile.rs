@@ -134,3 +134,15 @@ fn salts_are_for_their_owner_only() {
     let mode = std::fs::metadata(sandbox.path("sealed.jsonl")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn the_demonstration_names_the_folder_that_it_cannot_make() {
+    let mut sandbox = Sandbox::new();
+    sandbox.env("TMPDIR", "/no/such/place");
+    let run = sandbox.run(&["demo"]);
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.starts_with("error: cannot make the folder /no/such/place/proofmark-demo-"), "{}", run.stderr);
+    let end =
+        "caused by: No such file or directory (os error 2)\nhint: TMPDIR names another place for temporary folders\n";
+    assert!(run.stderr.ends_with(end), "{}", run.stderr);
+}
