@@ -190,7 +190,10 @@ fn other_files_that_stand_alone_are_verified_too() {
     // What a file cannot be held against is refused, not passed over.
     let pin = "0".repeat(64);
     for (arguments, says) in [
-        (&["verify", "four.tlog-proof", "--pin", &pin][..], "--pin does not apply to a proof, which `four.tlog-proof` is"),
+        (
+            &["verify", "four.tlog-proof", "--pin", &pin][..],
+            "--pin does not apply to a proof, which `four.tlog-proof` is",
+        ),
         (&["verify", "four.tlog-proof", "--replay"], "--replay does not apply to a proof, which `four.tlog-proof` is"),
         (&["verify", "x.consistency", "--replay"], "--replay does not apply to a proof, which `x.consistency` is"),
         (

@@ -507,7 +507,11 @@ fn tables() {
     sandbox.write("t.csv", "\"id\",\"score\",reply\r\nq1,1,\"a\r\n\"\"b\"\"\"\r\nq2,0,5\" wide\r\nq3,NaN,\"\"");
     let (_, document) = sandbox.json(&["import", "csv", "t.csv", "--line", "quoted"]);
     let states = &document["rounds"][0]["states"];
-    assert_eq!((&states["pass"], &states["fail"], &states["unscored"]), (&1.into(), &1.into(), &1.into()), "{document}");
+    assert_eq!(
+        (&states["pass"], &states["fail"], &states["unscored"]),
+        (&1.into(), &1.into(), &1.into()),
+        "{document}"
+    );
     let long = format!("id,correct,reply\nq1,true,{}\n", "x".repeat(1000));
     sandbox.write("t.csv", long);
     let refusal = refused(&sandbox, &["import", "csv", "t.csv", "--max-sample-bytes", "500"]);
