@@ -129,6 +129,20 @@ fn metrics(original: &Original<'_>, cases: &[&Json], options: &Options) -> Resul
 fn item(original: &Original<'_>, row: usize, case: &Json, metric: Option<&str>) -> Result<Item, ImportError> {
     let of_metric = |data: &&Json| metric.is_none_or(|wanted| member::text(data, &["name"]) == Some(wanted));
     let data: Vec<&Json> = list(case, &["metricsData"]).iter().filter(of_metric).collect();
+    for data in &data {
+        match at(data, &["success"]) {
+            None | Some(Json::Bool(_)) => {}
+            Some(_) => return Err(original.refuse_at(row, "metricsData.success", "must be true or false")),
+        }
+        match at(data, &["score"]) {
+            None | Some(Json::Integer(_) | Json::Float(_)) => {}
+            Some(Json::String(word)) if member::is_no_score(word) => {}
+            Some(_) => return Err(original.refuse_at(row, "metricsData.score", "must be a number")),
+        }
+    }
+    if at(case, &["tokenCost"]).is_some_and(|cost| member::number(cost, &[]).is_none()) {
+        return Err(original.refuse_at(row, "tokenCost", "must be a number"));
+    }
     let success = |data: &Json| member::boolean(data, &["success"]);
     let state = if data.iter().any(|data| at(data, &["error"]).is_some()) {
         State::Errored

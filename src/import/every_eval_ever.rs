@@ -189,7 +189,12 @@ fn attempt(original: &Original<'_>, line: usize, row: &Json) -> Result<Attempt, 
     }
     let right = member::boolean(row, &["evaluation", "is_correct"]);
     let right = right.ok_or_else(|| original.refuse_at(line, "evaluation.is_correct", "must be true or false"))?;
-    let score = member::number(row, &["evaluation", "score"]);
+    let score = match at(row, &["evaluation", "score"]) {
+        Some(Json::String(word)) if !member::is_no_score(word) => {
+            return Err(original.refuse_at(line, "evaluation.score", "must be a number"));
+        }
+        score => score.and_then(|score| member::number(score, &[])),
+    };
     let state = match (right, score.and_then(State::of_score)) {
         (true, _) => State::Pass,
         (false, Some(State::Partial)) => State::Partial,

@@ -419,18 +419,19 @@ fn attached(sample: &Json, value: &Json) -> Option<Json> {
 }
 
 /// A value as a number: grades are those of Inspect's `value_to_float`. `None` where there is none, an error where it is
-/// not one value.
+/// something else.
 fn score(value: &Json) -> Result<Option<f64>, ()> {
     match value {
         Json::Bool(right) => Ok(Some(f64::from(u8::from(*right)))),
         Json::Integer(_) | Json::Float(_) => Ok(member::number(value, &[])),
         Json::Null => Ok(None),
-        Json::String(text) => Ok(match text.as_str() {
-            "C" | "yes" | "true" => Some(1.0),
-            "I" | "N" | "no" | "false" => Some(0.0),
-            "P" => Some(0.5),
-            other => other.parse().ok().filter(|number: &f64| number.is_finite()),
-        }),
+        Json::String(text) => match text.as_str() {
+            "C" | "yes" | "true" => Ok(Some(1.0)),
+            "I" | "N" | "no" | "false" => Ok(Some(0.0)),
+            "P" => Ok(Some(0.5)),
+            word if member::is_no_score(word) => Ok(None),
+            other => other.parse().ok().filter(|number: &f64| number.is_finite()).map(Some).ok_or(()),
+        },
         Json::Array(_) | Json::Object(_) => Err(()),
     }
 }

@@ -429,7 +429,8 @@ fn judged(
     metric: &str,
 ) -> Result<(State, Option<f64>), ImportError> {
     let score = match at(json, &[metric]) {
-        None | Some(Json::String(_)) => return Ok((State::Unscored, None)),
+        None => return Ok((State::Unscored, None)),
+        Some(Json::String(word)) if member::is_no_score(word) => return Ok((State::Unscored, None)),
         Some(Json::Bool(right)) => f64::from(u8::from(*right)),
         Some(other) => member::number(other, &[]).ok_or_else(|| {
             original.refuse_at(line, metric, format!("must be a number from 0 to 1, not {}", other.kind()))

@@ -140,6 +140,11 @@ pub(super) fn or_null(value: &Json, path: &[&str]) -> Json {
     at(value, path).cloned().unwrap_or(Json::Null)
 }
 
+/// Whether a text says that there is no score: `NaN`, `N/A`, or nothing.
+pub(super) fn is_no_score(text: &str) -> bool {
+    matches!(text.trim().to_lowercase().as_str(), "" | "nan" | "n/a")
+}
+
 /// What a message shows of a text of others: at most 200 characters.
 pub(super) fn short(text: &str) -> String {
     const LONGEST: usize = 200;

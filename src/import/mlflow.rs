@@ -223,7 +223,8 @@ fn item(
     let cell = |column: Option<usize>| column.and_then(|at| cells.get(at)).filter(|cell| **cell != Json::Null);
     let score = cell(columns.score);
     let (state, score) = match score {
-        None | Some(Json::String(_)) => (State::Unscored, None),
+        None => (State::Unscored, None),
+        Some(Json::String(word)) if member::is_no_score(word) => (State::Unscored, None),
         Some(Json::Bool(true)) => (State::Pass, Some(1.0)),
         Some(Json::Bool(false)) => (State::Fail, Some(0.0)),
         Some(other) => {

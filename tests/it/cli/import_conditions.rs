@@ -287,3 +287,45 @@ fn mixle_documents_with_other_types_or_cards_are_refused() {
         assert!(refusal.contains(&message), "{message}: {refusal}");
     }
 }
+
+#[test]
+fn a_score_of_another_type_is_refused_with_row_and_field() {
+    let sandbox = ledger();
+    let refusal = |tool: &str, name: &str, content: &str| {
+        sandbox.write(name, content);
+        refused(&sandbox, &["import", tool, name])
+    };
+    let entries = std::fs::read_dir(fixture("lm_eval/round1/stub-model-a")).unwrap().map(|entry| entry.unwrap().path());
+    let samples = entries.into_iter().find(|path| path.extension().unwrap() == "jsonl").unwrap();
+    let samples = std::fs::read_to_string(samples).unwrap();
+    for word in ["\"1.0\"", "Infinity", "-Infinity", "\"yes\""] {
+        let text = samples.replacen("\"exact_match\": 1.0", &format!("\"exact_match\": {word}"), 1);
+        assert_ne!(text, samples);
+        let said = refusal("lm-eval", "samples_ledger_qa.jsonl", &text);
+        assert!(said.contains("samples_ledger_qa.jsonl:1: field `exact_match`: must be a number from 0 to 1"), "{said}");
+    }
+    for (name, wrong, message) in [
+        ("success", json!("false"), "field `metricsData.success`: must be true or false"),
+        ("success", json!(0), "field `metricsData.success`: must be true or false"),
+        ("score", json!("0.5"), "field `metricsData.score`: must be a number"),
+        ("score", json!("Infinity"), "field `metricsData.score`: must be a number"),
+    ] {
+        let mut run = value("deepeval/round1", ".json");
+        run["testCases"][3]["metricsData"][0][name] = wrong;
+        let said = refusal("deepeval", "test_run_1.json", &run.to_string());
+        assert!(said.contains(&format!("test_run_1.json:4: {message}")), "{said}");
+    }
+    for wrong in [json!("perhaps"), json!("Infinity"), json!([1])] {
+        let mut log = value("inspect_ai/round1", ".json");
+        log["samples"][2]["scores"]["match_with_confidence"]["value"] = wrong;
+        let said = refusal("inspect", "log.json", &log.to_string());
+        let field = "log.json:3: field `scores.match_with_confidence.value`: must be a grade or a number from 0 to 1";
+        assert!(said.contains(field), "{said}");
+    }
+    for word in ["NaN", "N/A", ""] {
+        let mut log = value("inspect_ai/round1", ".json");
+        log["reductions"] = json!(null);
+        log["samples"][2]["scores"]["match_with_confidence"]["value"] = json!(word);
+        assert_eq!(looked_at(&sandbox, "inspect", "log.json", &log)[0]["states"]["unscored"], 1, "{word}");
+    }
+}
