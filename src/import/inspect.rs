@@ -130,7 +130,14 @@ impl<'a, 'b> Log<'a, 'b> {
         self.check_reductions(&items, &scorer)?;
         let there: BTreeSet<&str> = items.iter().filter_map(|item| item.id.as_deref()).collect();
         let planned = list(&eval, &["dataset", "sample_ids"]).iter().filter_map(|id| member::name(id, &[]));
-        let missing: Vec<String> = planned.filter(|id| !there.contains(id.as_str())).collect();
+        let planned: BTreeSet<String> = planned.collect();
+        let unplanned = |item: &&Item| item.id.as_ref().is_some_and(|id| !planned.contains(id));
+        if let Some(item) = items.iter().find(unplanned).filter(|_| !planned.is_empty()) {
+            let id = item.id.as_deref().unwrap_or_default();
+            let reason = format!("`{id}` is not among the `sample_ids` of the data set");
+            return Err(self.original.refuse_at(item.place.1, "samples.id", reason));
+        }
+        let missing: Vec<String> = planned.into_iter().filter(|id| !there.contains(id.as_str())).collect();
         items.extend(missing.into_iter().map(|id| Item {
             id: Some(id),
             place: self.original.place(0),
@@ -144,6 +151,7 @@ impl<'a, 'b> Log<'a, 'b> {
         if let Some(status @ ("error" | "cancelled")) = member::text(&self.header, &["status"]) {
             remarks.push(format!("the run ended with the status {status}"));
         }
+        remarks.extend(self.invalidated());
         Round {
             tool: Tool::Inspect,
             task: self.task(),
@@ -168,6 +176,22 @@ impl<'a, 'b> Log<'a, 'b> {
             originals: vec![place],
         }
         .in_order()
+    }
+
+    /// What the log says was declared invalid, afterwards and by people.
+    fn invalidated(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if at(&self.header, &["invalidated"]).is_some_and(|said| *said != Json::Bool(false)) {
+            remarks.push("the log says that it was invalidated".to_owned());
+        }
+        let samples = self.samples.iter().filter(|sample| at(sample, &["invalidation"]).is_some());
+        let samples: BTreeSet<String> = samples.filter_map(|sample| member::name(sample, &["id"])).collect();
+        if !samples.is_empty() {
+            let names: Vec<_> = samples.iter().take(5).map(|name| member::short(name)).collect();
+            let more = if samples.len() > names.len() { " and others" } else { "" };
+            remarks.push(format!("samples that were invalidated, and count: {}{more}", names.join(", ")));
+        }
+        remarks
     }
 
     /// The scorer that was asked for, else the first.

@@ -329,3 +329,23 @@ fn a_score_of_another_type_is_refused_with_row_and_field() {
         assert_eq!(looked_at(&sandbox, "inspect", "log.json", &log)[0]["states"]["unscored"], 1, "{word}");
     }
 }
+
+#[test]
+fn what_was_invalidated_is_said_and_samples_that_nobody_planned_are_refused() {
+    let sandbox = ledger();
+    let mut log = value("inspect_ai/round1", ".json");
+    log["invalidated"] = json!(true);
+    log["samples"][3]["invalidation"] = json!({"author": "x", "timestamp": "t", "reason": "leaked"});
+    imported(&sandbox, "inspect", "log.json", &log);
+    let (_, shown) = sandbox.json(&["show", "@"]);
+    let note = shown.to_string();
+    assert!(note.contains("the log says that it was invalidated; samples that were invalidated, and count: q04"), "{note}");
+    let mut more = value("inspect_ai/round1", ".json");
+    let mut sample = more["samples"][0].clone();
+    sample["id"] = json!("q99");
+    more["samples"].as_array_mut().unwrap().push(sample);
+    more["reductions"] = json!(null);
+    sandbox.write("log.json", more.to_string());
+    let refusal = refused(&sandbox, &["import", "inspect", "log.json"]);
+    assert!(refusal.contains("log.json:25: field `samples.id`: `q99` is not among the `sample_ids`"), "{refusal}");
+}
