@@ -21,6 +21,12 @@ if [ "$#" -lt 2 ]; then
   echo 'usage: proofmark-ci.sh TOOL PATH...' >&2
   exit 2
 fi
+case ${PROOFMARK_BASE:-} in
+  -*)
+    echo 'proofmark-ci.sh: PROOFMARK_BASE begins with `-`, so it is no revision' >&2
+    exit 2
+    ;;
+esac
 proofmark=${PROOFMARK:-proofmark}
 summary=${PROOFMARK_SUMMARY:-${GITHUB_STEP_SUMMARY:-proofmark-summary.md}}
 tool=$1
@@ -58,6 +64,25 @@ is_first() {
   "$proofmark" log --line "$1" --kind baseline --oneline >"$work/baselines" || return 1
   [ "$(wc -l <"$work/rounds")" -eq 1 ] && [ ! -s "$work/baselines" ]
 }
+
+# Reads what comparisons will be told, and compares nothing.
+check_options() {
+  set -- compare
+  for field in ${PROOFMARK_ALLOW_UNKNOWN:-}; do
+    set -- "$@" --allow-unknown "$field"
+  done
+  if [ -n "${PROOFMARK_TOLERANCE:-}" ]; then
+    set -- "$@" --tolerance "$PROOFMARK_TOLERANCE"
+  fi
+  run "$@" --help
+}
+
+# A mistake shows in the first round, which is compared with nothing, and before anything is recorded.
+check_options
+if [ "$code" -eq 2 ]; then
+  tell_errors 'Not recorded'
+  exit 2
+fi
 
 # The paths come last, behind `--`, whatever they are called.
 if [ -n "${PROOFMARK_LINE:-}" ]; then

@@ -117,6 +117,28 @@ fn the_recipe_says_what_went_wrong() {
 }
 
 #[test]
+fn the_recipe_reads_its_variables_before_anything_is_recorded() {
+    let sandbox = ledger();
+    let round = fixture("lm_eval/round1");
+    for (name, value, message) in [
+        ("PROOFMARK_BASE", "--record", "PROOFMARK_BASE begins with `-`, so it is no revision"),
+        ("PROOFMARK_TOLERANCE", "much", "### Not recorded\n\n    error: invalid value 'much' for '--tolerance"),
+        (
+            "PROOFMARK_ALLOW_UNKNOWN",
+            "cost luck",
+            "### Not recorded\n\n    error: invalid value 'luck' for '--allow-unknown",
+        ),
+    ] {
+        let before = sandbox.files();
+        let (code, summary) = recipe(&sandbox, &["lm-eval", &round], &[(name, value)]);
+        assert_eq!(code, 2, "{summary}");
+        assert!(summary.contains(message), "{summary}");
+        _ = fs::remove_file(sandbox.path("proofmark-summary.md"));
+        assert_eq!(sandbox.files(), before, "nothing is written");
+    }
+}
+
+#[test]
 fn of_several_lines_the_worst_counts() {
     let sandbox = ledger();
     let both = |round: u32| fixture(&format!("every_eval_ever/round{round}"));
