@@ -337,7 +337,10 @@ impl<'a, 'b> Log<'a, 'b> {
     /// that is measured as its judge.
     fn judges(&self, eval: &Json, scorer: &str) -> BTreeMap<String, String> {
         let roles = member::members(eval, &["model_roles"]).iter().map(|(role, model)| {
-            (role.clone(), member::text(model, &["model"]).map_or_else(|| shown(&without_secrets(model)), str::to_owned))
+            (
+                role.clone(),
+                member::text(model, &["model"]).map_or_else(|| shown(&without_secrets(model)), str::to_owned),
+            )
         });
         let options = list(eval, &["scorers"]).iter().filter_map(|scorer| {
             let name = member::text(scorer, &["name"])?;
@@ -369,8 +372,7 @@ impl<'a, 'b> Log<'a, 'b> {
         let limit = |name: &str| name.ends_with(LIMIT) || name == "approval";
         let there = |path: &[&str], wanted: &dyn Fn(&str) -> bool| {
             let members = member::members(eval, path).iter();
-            let kept: Vec<_> =
-                members.filter(|(name, value)| *value != Json::Null && wanted(name)).cloned().collect();
+            let kept: Vec<_> = members.filter(|(name, value)| *value != Json::Null && wanted(name)).cloned().collect();
             (!kept.is_empty()).then_some(Json::Object(kept))
         };
         settings.extend(there(&["config"], &limit).map(|limits| ("limits".to_owned(), limits)));

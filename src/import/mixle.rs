@@ -152,9 +152,7 @@ fn check(
     #[allow(clippy::cast_precision_loss)] // far below 2^53
     let (grounded, n) = (grounded as f64 / items.len() as f64, items.len() as f64);
     let cost: f64 = items.iter().filter_map(|item| item.cost).sum();
-    for (field, given) in
-        [("n", n), ("quality", quality), ("grounded_fraction", grounded), ("realized_cost", cost)]
-    {
+    for (field, given) in [("n", n), ("quality", quality), ("grounded_fraction", grounded), ("realized_cost", cost)] {
         let Some(stated) = at(card, &[field]) else { continue };
         // A sum depends on the order in which it is made.
         let near = if field == "realized_cost" { 1e-9 * given.abs() } else { 0.0 };

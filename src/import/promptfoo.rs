@@ -276,7 +276,8 @@ fn reference(row: &Json) -> Wording {
     // Results stand in the order of the assertions where there is no set among them.
     let flat = asserts.len() == list(row, &["testCase", "assert"]).len();
     let value = |place: usize, assert: &Json| {
-        let rendered = results.get(place).filter(|_| flat).and_then(|result| at(result, &["metadata", "renderedAssertionValue"]));
+        let rendered =
+            results.get(place).filter(|_| flat).and_then(|result| at(result, &["metadata", "renderedAssertionValue"]));
         match (at(assert, &["value"]), rendered) {
             (Some(Json::String(template)), rendered) => {
                 substituted(row, template).or_else(|| rendered.cloned()).unwrap_or_else(|| unrendered(row, template))
@@ -333,7 +334,9 @@ fn settings_of(assert: &Json) -> Json {
     let Json::Object(members) = member::without(assert, &["value"]) else { return assert.clone() };
     let set = member::text(assert, &["type"]) == Some(SET);
     let members = members.into_iter().map(|(name, value)| match value {
-        Json::Array(asserts) if set && name == "assert" => (name, Json::Array(asserts.iter().map(settings_of).collect())),
+        Json::Array(asserts) if set && name == "assert" => {
+            (name, Json::Array(asserts.iter().map(settings_of).collect()))
+        }
         value => (name, value),
     });
     Json::Object(members.collect())
@@ -366,7 +369,9 @@ fn graded<'a>(rows: &'a [&(usize, Json)]) -> impl Iterator<Item = (&'a Json, &'a
 /// The judges that are named, each once.
 fn judges(rows: &[&(usize, Json)], document: Option<&Json>) -> BTreeSet<String> {
     let named = graded(rows).filter_map(|(row, assert)| judge(row, assert, document));
-    named.map(|judge| member::text(judge, &["id"]).map_or_else(|| shown(&without_secrets(judge)), str::to_owned)).collect()
+    named
+        .map(|judge| member::text(judge, &["id"]).map_or_else(|| shown(&without_secrets(judge)), str::to_owned))
+        .collect()
 }
 
 /// The assertions but for what they compare with, and the options of the tests, in which a judge's model may stand. Unknown
@@ -412,7 +417,8 @@ fn generation(document: &Json, provider: &Json, rows: &[&(usize, Json)]) -> Opti
         Json::Null => object([]),
         value => without_secrets(&member::without(&value, &VOLATILE)),
     };
-    let text = |value: &Json, name: &str| member::text(value, &[name]).filter(|text| !text.is_empty()).map(str::to_owned);
+    let text =
+        |value: &Json, name: &str| member::text(value, &[name]).filter(|text| !text.is_empty()).map(str::to_owned);
     let (id, label) = (text(provider, "id")?, text(provider, "label"));
     let named = |entry: &&Json| match entry {
         Json::String(name) => *name == id,

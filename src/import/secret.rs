@@ -143,7 +143,8 @@ mod tests {
         for name in ["api_key", "apiKey", "OPENAI_API_KEY", "token", "hf-token", "secretAccessKey", "extra_headers"] {
             assert!(is_secret(name), "{name}");
         }
-        for name in ["max_tokens", "maxTokens", "token_limit", "stop_token", "eos_token", "temperature", "key", "seed"] {
+        for name in ["max_tokens", "maxTokens", "token_limit", "stop_token", "eos_token", "temperature", "key", "seed"]
+        {
             assert!(!is_secret(name), "{name}");
         }
         let value = parse(
