@@ -56,13 +56,14 @@ fn state(path: &Path) -> Option<(u64, SystemTime)> {
     Some((about.len(), about.modified().ok()?))
 }
 
-/// All files below these paths, sorted by name. A link that the user names is followed, one below a folder is not.
-pub fn gather(paths: &[PathBuf]) -> Result<Vec<ForeignFile>, Failure> {
-    let mut found = Vec::new();
+/// All files below these paths, sorted by name, and the names of what is neither file nor folder. A link that the user
+/// names is followed, one below a folder is not.
+pub fn gather(paths: &[PathBuf]) -> Result<(Vec<ForeignFile>, Vec<String>), Failure> {
+    let (mut found, mut others) = (Vec::new(), Vec::new());
     for path in paths {
         let about = fs::metadata(path).map_err(|source| unreadable(path, source))?;
         if about.is_dir() {
-            below(path, "", 0, &mut found)?;
+            below(path, "", 0, &mut found, &mut others)?;
         } else {
             intake::open_regular(path)?;
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -78,10 +79,17 @@ pub fn gather(paths: &[PathBuf]) -> Result<Vec<ForeignFile>, Failure> {
         }
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(found)
+    others.sort();
+    Ok((found, others))
 }
 
-fn below(folder: &Path, name: &str, depth: usize, found: &mut Vec<ForeignFile>) -> Result<(), Failure> {
+fn below(
+    folder: &Path,
+    name: &str,
+    depth: usize,
+    found: &mut Vec<ForeignFile>,
+    others: &mut Vec<String>,
+) -> Result<(), Failure> {
     if depth > MAX_FOLDERS {
         return Err(Failure::refused(format!("`{}` lies more than {MAX_FOLDERS} folders deep", folder.display())));
     }
@@ -92,11 +100,13 @@ fn below(folder: &Path, name: &str, depth: usize, found: &mut Vec<ForeignFile>) 
         let file_name = entry.file_name().to_string_lossy().into_owned();
         let name = if name.is_empty() { file_name } else { format!("{name}/{file_name}") };
         if kind.is_dir() {
-            below(&entry.path(), &name, depth + 1, found)?;
+            below(&entry.path(), &name, depth + 1, found, others)?;
         } else if kind.is_file() {
             found.push(ForeignFile::new(name, entry.path()));
+        } else {
+            others.push(name);
         }
-        if found.len() > MAX_FILES {
+        if found.len() + others.len() > MAX_FILES {
             return Err(Failure::refused(format!(
                 "there are more than {MAX_FILES} files below `{}`",
                 folder.display()

@@ -1,10 +1,10 @@
 //! `proofmark import`: rounds that another tool measured, from that tool's own files, which stay evidence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use proofmark::import::{Limits, Manifest, NamedOriginal, Options, Rendered, Round, State, Tool};
+use proofmark::import::{Limits, Manifest, NamedOriginal, Options, Original, Rendered, Round, State, Tool};
 use proofmark::import::{read, recognise, render};
 use proofmark::ledger::{Draft, Ledger, role};
 use proofmark::object::{ObjectId, Sha256};
@@ -112,15 +112,20 @@ struct Imported {
 /// Runs the command.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let ledger = if arguments.dry_run { context.ledger().ok() } else { Some(context.ledger()?) };
-    let files = foreign::gather(&arguments.paths)?;
+    let (files, links) = foreign::gather(&arguments.paths)?;
     let originals: Vec<_> = files.iter().map(ForeignFile::original).collect();
     let tool = match arguments.tool {
         ToolArgument::Named(tool) => tool,
         ToolArgument::Auto => recognise(&originals)?,
     };
+    refuse_untaken(tool, arguments)?;
     let options = options(arguments);
     let rounds = read(tool, &originals, &options)?;
+    let left_out = left_out(tool, &originals, links, &rounds)?;
     drop(originals);
+    if let Some(note) = note_left_out(&left_out) {
+        context.note(&note);
+    }
     let lines = lines(arguments, ledger.as_ref(), &rounds)?;
     let mut imported: Vec<Imported> =
         rounds.into_iter().zip(lines).map(|(round, line)| checked(round, line, arguments)).collect::<Result<_, _>>()?;
@@ -140,6 +145,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         recognised: matches!(arguments.tool, ToolArgument::Auto),
         dry_run: arguments.dry_run,
         size: appended.last().map(|last| last.index + 1),
+        left_out: &left_out,
         rounds: imported
             .iter()
             .enumerate()
@@ -153,6 +159,58 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     };
     context.answer(&document, || text(&document))?;
     Ok(Exit::Yes)
+}
+
+/// Refuses a choice that the tool's files do not have.
+fn refuse_untaken(tool: Tool, arguments: &Arguments) -> Result<(), Failure> {
+    let given = [
+        ("--filter", arguments.filter.is_some(), tool.takes_filter()),
+        ("--metric", arguments.metric.is_some(), tool.takes_metric()),
+    ];
+    match given.into_iter().find(|(_, given, taken)| *given && !taken) {
+        Some((option, ..)) => Err(Failure::refused(format!("files of {tool} are not chosen from by {option}"))),
+        None => Ok(()),
+    }
+}
+
+/// The files that are no part of any round, by name. One that the tool may have written is refused: what is in it would be
+/// missing from the round, and nobody would know.
+fn left_out(
+    tool: Tool,
+    originals: &[Original<'_>],
+    links: Vec<String>,
+    rounds: &[Round],
+) -> Result<Vec<String>, Failure> {
+    let taken: BTreeSet<usize> = rounds.iter().flat_map(|round| round.originals.iter().copied()).collect();
+    let mut left: Vec<String> = Vec::new();
+    let mut doubtful = links.iter().find(|name| tool.may_have_written(name)).map(|name| (name.clone(), "is a link"));
+    for (_, original) in originals.iter().enumerate().filter(|(at, _)| !taken.contains(at)) {
+        if tool.may_have_written(original.name()) && !tool.recognises(original) {
+            doubtful.get_or_insert((original.name().to_owned(), "does not look like one of its files"));
+        }
+        left.push(original.name().to_owned());
+    }
+    if let Some((name, why)) = doubtful {
+        return Err(Failure::refused(format!("`{}` may be one of {tool}, and {why}", one_line(&name)))
+            .hint("name the files that belong to the round, or take this one out of the folder"));
+    }
+    left.extend(links);
+    left.sort();
+    Ok(left)
+}
+
+/// What is said of files that were left out.
+fn note_left_out(left_out: &[String]) -> Option<String> {
+    const SHOWN: usize = 5;
+    if left_out.is_empty() {
+        return None;
+    }
+    let shown: Vec<_> = left_out.iter().take(SHOWN).map(|name| one_line(name)).collect();
+    let more = match left_out.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("not read: {}{more}", shown.join(", ")))
 }
 
 /// What is about to be signed, in a few words.
@@ -321,6 +379,7 @@ struct ImportDocument<'a> {
     recognised: bool,
     dry_run: bool,
     size: Option<u64>,
+    left_out: &'a [String],
     rounds: Vec<ImportedRound<'a>>,
 }
 

@@ -191,7 +191,37 @@ impl Tool {
         }
     }
 
-    fn recognises(self, original: &Original<'_>) -> bool {
+    /// How the names of its files end, in lower case. MLflow's files have names of many kinds.
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::LmEval | Self::EveryEvalEver | Self::Promptfoo => &[".json", ".jsonl"],
+            Self::Inspect => &[".eval", ".json"],
+            Self::Deepeval | Self::Mixle => &[".json"],
+            Self::Junit => &[".xml"],
+            Self::Csv => &[".csv"],
+            Self::Mlflow => &[],
+        }
+    }
+
+    /// Whether a file of this name may be one of the tool's, although it was not recognised: cut off, in another encoding,
+    /// in another case. Names with a dot in front are the tools' own notes.
+    pub fn may_have_written(self, name: &str) -> bool {
+        let name = name.rsplit('/').next().unwrap_or_default().to_lowercase();
+        !name.starts_with('.') && self.endings().iter().any(|ending| name.ends_with(ending))
+    }
+
+    /// Whether it chooses among several filters.
+    pub fn takes_filter(self) -> bool {
+        self == Self::LmEval
+    }
+
+    /// Whether it chooses among several metrics.
+    pub fn takes_metric(self) -> bool {
+        matches!(self, Self::LmEval | Self::Inspect | Self::EveryEvalEver | Self::Deepeval | Self::Mlflow)
+    }
+
+    /// Whether a file looks like one of the tool's.
+    pub fn recognises(self, original: &Original<'_>) -> bool {
         match self {
             Self::LmEval => lm_eval::recognises(original),
             Self::Inspect => inspect::recognises(original),

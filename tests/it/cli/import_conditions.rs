@@ -302,7 +302,10 @@ fn a_score_of_another_type_is_refused_with_row_and_field() {
         let text = samples.replacen("\"exact_match\": 1.0", &format!("\"exact_match\": {word}"), 1);
         assert_ne!(text, samples);
         let said = refusal("lm-eval", "samples_ledger_qa.jsonl", &text);
-        assert!(said.contains("samples_ledger_qa.jsonl:1: field `exact_match`: must be a number from 0 to 1"), "{said}");
+        assert!(
+            said.contains("samples_ledger_qa.jsonl:1: field `exact_match`: must be a number from 0 to 1"),
+            "{said}"
+        );
     }
     for (name, wrong, message) in [
         ("success", json!("false"), "field `metricsData.success`: must be true or false"),
@@ -339,7 +342,10 @@ fn what_was_invalidated_is_said_and_samples_that_nobody_planned_are_refused() {
     imported(&sandbox, "inspect", "log.json", &log);
     let (_, shown) = sandbox.json(&["show", "@"]);
     let note = shown.to_string();
-    assert!(note.contains("the log says that it was invalidated; samples that were invalidated, and count: q04"), "{note}");
+    assert!(
+        note.contains("the log says that it was invalidated; samples that were invalidated, and count: q04"),
+        "{note}"
+    );
     let mut more = value("inspect_ai/round1", ".json");
     let mut sample = more["samples"][0].clone();
     sample["id"] = json!("q99");
@@ -348,4 +354,56 @@ fn what_was_invalidated_is_said_and_samples_that_nobody_planned_are_refused() {
     sandbox.write("log.json", more.to_string());
     let refusal = refused(&sandbox, &["import", "inspect", "log.json"]);
     assert!(refusal.contains("log.json:25: field `samples.id`: `q99` is not among the `sample_ids`"), "{refusal}");
+}
+
+#[test]
+fn a_folder_leaves_no_file_out_without_a_word() {
+    let sandbox = ledger();
+    let suite = |name: &str| format!("<testsuite name=\"{name}\" tests=\"1\"><testcase name=\"z\"/></testsuite>");
+    let utf_16: Vec<u8> = suite("b").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let refusal = |name: &str, content: &[u8]| {
+        sandbox.write("d/a.xml", suite("a"));
+        sandbox.write(&format!("d/{name}"), content);
+        let said = refused(&sandbox, &["import", "junit", "d"]);
+        std::fs::remove_dir_all(sandbox.path("d")).unwrap();
+        said
+    };
+    for (name, content) in [("b.xml", &utf_16[..]), ("b.xml", b""), ("deep/B.XML", suite("b").as_bytes())] {
+        let said = refusal(name, content);
+        let first = format!("error: `{name}` may be one of junit, and does not look like one of its files\n");
+        assert!(said.starts_with(&first), "{said}");
+        assert!(said.contains("take this one out of the folder"), "{said}");
+    }
+    sandbox.write("d/a.xml", suite("a"));
+    sandbox.write("c.xml", suite("c"));
+    std::os::unix::fs::symlink(sandbox.path("c.xml"), sandbox.path("d/c.xml")).unwrap();
+    let said = refused(&sandbox, &["import", "junit", "d"]);
+    assert!(said.starts_with("error: `c.xml` may be one of junit, and is a link\n"), "{said}");
+    std::fs::rename(sandbox.path("d/c.xml"), sandbox.path("d/c")).unwrap();
+    sandbox.write("d/notes.txt", "x");
+    sandbox.write("d/.hidden.xml", "x");
+    let (code, document) = sandbox.json(&["import", "junit", "d", "--dry-run"]);
+    assert_eq!((code, &document["leftOut"]), (0, &json!([".hidden.xml", "c", "notes.txt"])), "{document:#}");
+    crate::schema::check(&document);
+    let run = sandbox.run(&["import", "junit", "d", "--dry-run"]);
+    assert_eq!(run.stderr, "not read: .hidden.xml, c, notes.txt\n");
+    // Tables, too: one that was left out would have been half of the questions.
+    sandbox.write("t/a.csv", "id,correct\nq1,true\n");
+    sandbox.write("t/B.CSV", "id,correct\nq2,false\n");
+    let said = refused(&sandbox, &["import", "csv", "t"]);
+    assert!(said.starts_with("error: `B.CSV` may be one of csv, and does not look like one of its files\n"), "{said}");
+}
+
+#[test]
+fn a_choice_that_a_tool_does_not_have_is_refused() {
+    let sandbox = ledger();
+    let junit = fixture("pytest_junit/round1");
+    for option in ["--filter", "--metric"] {
+        let said = refused(&sandbox, &["import", "junit", &junit, option, "x"]);
+        assert_eq!(said, format!("error: files of junit are not chosen from by {option}\n"));
+        let said = refused(&sandbox, &["import", "auto", &fixture("promptfoo/round1"), option, "x"]);
+        assert_eq!(said, format!("error: files of promptfoo are not chosen from by {option}\n"));
+    }
+    let said = refused(&sandbox, &["import", "deepeval", &fixture("deepeval/round1"), "--filter", "x"]);
+    assert_eq!(said, "error: files of deepeval are not chosen from by --filter\n");
 }
