@@ -60,7 +60,7 @@ AXES = {
     " comparison-differs report-differs gate-unreadable gate-differs gate-report-differs authorization-unproven",
     "policy": "asserted-card looks-exceeded decision-target signoff-incomplete rests-on-withdrawn signoff-blocked"
     " signoff-expired rests-on-asserted waiver-check waiver-expired waiver-own withdrawal-of-no-go authorization-size"
-    " authorization-root authorization-backdated authorization-differs",
+    " authorization-root authorization-backdated authorization-differs names-only rests-on-names",
     "completeness": "",
     "pin": "pin-differs",
 }
@@ -798,6 +798,7 @@ class Noted:
         self.person, self.then = then.person(self.keyid), then
         self.who = self.person or self.keyid
         self.signoffs, self.waivers, self.withdrawals = [], [], []
+        self.names_only = any(unknown["field"] == "prompts" for unknown in self.body.get("unknown", []))
 
     def named(self):
         """The receipts that it names, by index and id."""
@@ -826,7 +827,7 @@ class Decisions:
     ELSEWHERE = ("reference-broken", "trust-withdrawn")
     BY_LOG = (
         "gate-blocked withdrawn no-go signoff-missing only-appender signer-compromised comparison-incomparable"
-        " comparison-regressed asserted-card looks-exceeded waiver-faulty"
+        " comparison-regressed asserted-card names-only looks-exceeded waiver-faulty"
     ).split()
 
     def __init__(self):
@@ -856,6 +857,7 @@ class Decisions:
             one.looks = self.looks[questions] = self.looks.get(questions, 0) + 1
             rules = then.body["rules"]
             found += ["asserted-card"] if rules.get("recomputedOnly") and body["basis"] == "asserted" else []
+            found += ["names-only"] if one.names_only and rules.get("namesOnlyIdentity") is False else []
             found += ["looks-exceeded"] if one.looks > rules.get("maxLooks", one.looks) else []
         self.newest = max(self.newest, body["recordedAt"])
         self.receipts[index] = one
@@ -880,6 +882,8 @@ class Decisions:
             if then.body["rules"].get("recomputedOnly"):
                 asserted = [other for other in there if other.body.get("basis") == "asserted"]
                 found["rests-on-asserted"] = not all(self.is_excused(one, other, there) for other in asserted)
+            by_name = any(other.names_only for other in there)
+            found["rests-on-names"] = then.body["rules"].get("namesOnlyIdentity") is False and by_name
         return [code for code, is_so in found.items() if is_so]
 
     def is_incomplete(self, target, listed):
@@ -941,6 +945,7 @@ class Decisions:
             "signoff-missing": len(goes) < now.body["thresholds"]["signoff"],
             "only-appender": rules.get("appenderMayBeOnlySignoff") is False and is_own,
             "signer-compromised": any(not now.is_good(one.keyid) for one in everything if one.kind != "waiver"),
+            "names-only": rules.get("namesOnlyIdentity") is False and any(one.names_only for one in everything),
             "waiver-faulty": any(waiver.faults for _, waiver in waivers),
         }
         for one in everything:
@@ -1493,7 +1498,8 @@ class Audit:
 
     def check_policy(self):
         rules = self.chain.now.body["rules"] if self.trust else {}
-        if not rules.get("recomputedOnly") and "maxLooks" not in rules and not self.decisions.decided:
+        about_receipts = rules.get("recomputedOnly") or rules.get("namesOnlyIdentity") is False or "maxLooks" in rules
+        if not about_receipts and not self.decisions.decided:
             self.docket.leave("policy", "there is nothing that a rule of the ledger is about: no decision, no limit")
 
     def check_authorized(self):

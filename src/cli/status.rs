@@ -156,7 +156,7 @@ fn next(document: &Document, comparisons: &[Compared]) -> String {
     if let Some(faulty) = of(&[Code::WaiverFaulty]) {
         return format!("proofmark withdraw '#{}' --reason TEXT", at(faulty));
     }
-    if of(&[Code::MustPassFailing]).is_some() {
+    if of(&[Code::MustPassFailing, Code::NamesOnly]).is_some() {
         return "proofmark append --questions FILE --answers FILE".to_owned();
     }
     let waived = |reason: &Reason| {

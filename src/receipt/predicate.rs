@@ -113,6 +113,11 @@ pub struct ScorecardBody {
 }
 
 impl ScorecardBody {
+    /// Whether its question set is known by the questions' names only: the text that was sent is unknown.
+    pub fn is_by_names_only(&self) -> bool {
+        self.unknown.iter().any(|unknown| unknown.field == Fact::Prompts)
+    }
+
     fn hold_together(&self) -> Result<(), ReceiptError> {
         let facts: Vec<Fact> = self.unknown.iter().map(|unknown| unknown.field).collect();
         in_order("a list of unknowns", &facts)?;

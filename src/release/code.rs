@@ -69,6 +69,8 @@ codes! {
     MustPassFailing "must-pass-failing" files;
     /// A card that the decision rests on was handed in, and the ledger counts only recomputed ones.
     AssertedCard "asserted-card" log;
+    /// A round that the decision rests on is on questions that are known by names only, and the ledger asks for their text.
+    NamesOnly "names-only" log;
     /// A question set was looked at more often than the ledger allows.
     LooksExceeded "looks-exceeded" log;
     /// The held-out records of a gate were looked at more often than the ledger allows.

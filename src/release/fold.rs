@@ -87,12 +87,15 @@ pub struct GateNote {
 pub enum Said {
     /// A trust statement.
     Trust,
-    /// A round: whether its card was handed in, and how many rounds were measured on its question set up to it.
+    /// A round: whether its card was handed in, how many rounds were measured on its question set up to it, and what is known of
+    /// its questions.
     Scorecard {
         /// Handed in rather than recomputed.
         asserted: bool,
         /// Rounds on this question set so far, this one included.
         looks: u32,
+        /// The text of its questions is unknown, so that their names stand for them.
+        names_only: bool,
     },
     /// Two rounds compared.
     Comparison(Box<ComparisonNote>),
@@ -215,7 +218,7 @@ impl Decisions {
             Body::Trust(_) => Said::Trust,
             Body::Scorecard(body) => {
                 let looks = self.look(body.card.question_set_id());
-                Said::Scorecard { asserted: body.basis == Basis::Asserted, looks }
+                Said::Scorecard { asserted: body.basis == Basis::Asserted, looks, names_only: body.is_by_names_only() }
             }
             Body::Comparison(body) => Said::Comparison(Box::new(ComparisonNote {
                 base: body.base,

@@ -65,6 +65,7 @@ pub fn judge<'a>(decisions: &'a Decisions, now: &Statement, target: ReceiptRef, 
     case.voices();
     case.appenders();
     case.signers();
+    case.names();
     case.checks();
     case.faulty();
     let Case { reasons, mut rests_on, waivers, .. } = case;
@@ -274,6 +275,30 @@ impl<'a, 's> Case<'a, 's> {
         }
     }
 
+    /// The rule that the text of questions must be known. It cannot be waived: equal names say nothing of equal questions.
+    fn names(&mut self) {
+        if self.now.rules().names_only_identity != Some(false) {
+            return;
+        }
+        for one in self.all() {
+            let Some(noted) = self.decisions.noted(one) else { continue };
+            if !matches!(noted.said, Said::Scorecard { names_only: true, .. }) {
+                continue;
+            }
+            let by = noted.signer.name().to_owned();
+            let reason = Reason::new(
+                Code::NamesOnly,
+                format!(
+                    "the questions of #{} are known by their names only: the text that was sent is unknown",
+                    one.index
+                ),
+                "a release rests on question sets whose text is known (rule namesOnlyIdentity)",
+                "a round whose files hold the text of the questions, and sign-offs that rest on that",
+            );
+            self.add(reason.at(one).by(by));
+        }
+    }
+
     /// The checks that can be waived.
     fn checks(&mut self) {
         for one in self.all() {
@@ -343,7 +368,7 @@ impl<'a, 's> Case<'a, 's> {
                 "a round that regressed is not released".to_owned(),
                 format!("a round that did not regress, or {}", waive(Code::ComparisonRegressed)),
             )),
-            Said::Scorecard { asserted, looks } => {
+            Said::Scorecard { asserted, looks, .. } => {
                 if *asserted && self.now.rules().recomputed_only == Some(true) {
                     failing.push((
                         Code::AssertedCard,

@@ -27,6 +27,8 @@ pub enum ObjectionCode {
     SignoffExpired,
     /// A GO that rests on an asserted card where the ledger counts only recomputed ones.
     RestsOnAsserted,
+    /// A GO that rests on a round whose questions are known by names only, where the ledger asks for their text.
+    RestsOnNames,
     /// A waiver for a check that cannot be waived, or not on this kind of receipt.
     WaiverCheck,
     /// A waiver that had expired when it was made.
@@ -55,6 +57,7 @@ impl ObjectionCode {
             Self::SignoffBlocked => "signoff-blocked",
             Self::SignoffExpired => "signoff-expired",
             Self::RestsOnAsserted => "rests-on-asserted",
+            Self::RestsOnNames => "rests-on-names",
             Self::WaiverCheck => "waiver-check",
             Self::WaiverExpired => "waiver-expired",
             Self::WaiverOwn => "waiver-own",
@@ -152,6 +155,9 @@ impl Decisions {
         if then.rules().recomputed_only == Some(true) {
             found.extend(rests().find_map(|one| self.on_asserted(one, &body.rests_on, at)));
         }
+        if then.rules().names_only_identity == Some(false) {
+            found.extend(rests().find_map(|one| self.on_names(one)));
+        }
         found
     }
 
@@ -203,6 +209,18 @@ impl Decisions {
         let expected = "recomputed cards only (rule recomputedOnly), or a waiver of `asserted-card` that it lists";
         let found = format!("the card of #{}, appended by {}, is asserted", one.index, noted.signer.name());
         Some(objection(ObjectionCode::RestsOnAsserted, expected, found))
+    }
+
+    fn on_names(&self, one: ReceiptRef) -> Option<Objection> {
+        let noted = self.noted(one)?;
+        let Said::Scorecard { names_only: true, .. } = noted.said else { return None };
+        let expected = "rounds whose questions are known by their text (rule namesOnlyIdentity)";
+        let found = format!(
+            "the questions of #{}, appended by {}, are known by their names only",
+            one.index,
+            noted.signer.name()
+        );
+        Some(objection(ObjectionCode::RestsOnNames, expected, found))
     }
 
     fn against_waiver(&self, body: &Waiver, at: Moment, key: &KeyId, then: &Statement) -> Vec<Objection> {

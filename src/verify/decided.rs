@@ -97,6 +97,7 @@ fn finding_of(objection: &Objection) -> Option<Finding> {
         ObjectionCode::SignoffBlocked => Code::SignoffBlocked,
         ObjectionCode::SignoffExpired => Code::SignoffExpired,
         ObjectionCode::RestsOnAsserted => Code::RestsOnAsserted,
+        ObjectionCode::RestsOnNames => Code::RestsOnNames,
         ObjectionCode::WaiverCheck => Code::WaiverCheck,
         ObjectionCode::WaiverExpired => Code::WaiverExpired,
         ObjectionCode::WaiverOwn => Code::WaiverOwn,

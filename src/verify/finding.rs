@@ -244,6 +244,9 @@ codes! {
     /// An asserted card in a ledger that counts only recomputed ones.
     AssertedCard "asserted-card" Policy "append the round again from its evidence";
 
+    /// A round on questions that are known by names only, in a ledger that asks for their text.
+    NamesOnly "names-only" Policy "import the round again from files that hold the text of the questions";
+
     /// A question set that was looked at more often than the ledger allows.
     LooksExceeded "looks-exceeded" Policy "measure on a fresh question set; a release on this round needs a waiver";
     /// A decision about a receipt of a kind that it cannot be about.
@@ -258,6 +261,8 @@ codes! {
     SignoffExpired "signoff-expired" Policy "have it signed again; this one never counted";
     /// A GO that rests on an asserted card in a ledger that counts only recomputed ones.
     RestsOnAsserted "rests-on-asserted" Policy "append the round again from its evidence, or have the check waived, and sign again";
+    /// A GO that rests on a round on questions that are known by names only, in a ledger that asks for their text.
+    RestsOnNames "rests-on-names" Policy "have a GO signed that rests on rounds whose questions are known by their text; this one does not count";
     /// A waiver of a check that cannot be waived.
     WaiverCheck "waiver-check" Policy "ask its signer what was meant; it counts for nothing";
     /// A waiver that had expired when it was made.

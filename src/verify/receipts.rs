@@ -225,21 +225,29 @@ fn check_signature(index: u64, receipt: &Receipt, signature: Option<Result<(), R
 }
 
 fn check_policy(trust: &Statement, index: u64, receipt: &Receipt, docket: &mut Docket) {
-    if trust.rules().recomputed_only != Some(true) {
-        return;
-    }
     let Body::Scorecard(body) = &receipt.statement().predicate.body else { return };
-    docket.count(Axis::Policy, "cards", 1);
-    if body.basis == Basis::Asserted {
-        let finding = Finding::new(Code::AssertedCard, "a recomputed card", "an asserted one");
-        docket.find(finding.at(index, Some(receipt.id())));
+    if trust.rules().recomputed_only == Some(true) {
+        docket.count(Axis::Policy, "cards", 1);
+        if body.basis == Basis::Asserted {
+            let finding = Finding::new(Code::AssertedCard, "a recomputed card", "an asserted one");
+            docket.find(finding.at(index, Some(receipt.id())));
+        }
+    }
+    if trust.rules().names_only_identity == Some(false) {
+        docket.count(Axis::Policy, "questionSets", 1);
+        if body.is_by_names_only() {
+            let expected = "questions whose text is known (rule namesOnlyIdentity)";
+            let finding = Finding::new(Code::NamesOnly, expected, "questions that are known by their names only");
+            docket.find(finding.at(index, Some(receipt.id())));
+        }
     }
 }
 
 /// Whether there was anything to hold against rules.
 fn excuse_policy(trust: &Statement, decisions: &Decisions, docket: &mut Docket) {
     let rules = trust.rules();
-    let about_receipts = rules.recomputed_only == Some(true) || rules.max_looks.is_some();
+    let about_receipts =
+        rules.recomputed_only == Some(true) || rules.names_only_identity == Some(false) || rules.max_looks.is_some();
     if !about_receipts && !decisions.any_decided() {
         docket.not_checked(Axis::Policy, "there is nothing that a rule of the ledger is about: no decision, no limit");
     }

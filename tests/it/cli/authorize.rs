@@ -155,6 +155,53 @@ fn expiries_are_held_against_the_later_of_clock_and_log_or_what_is_given() {
     office.refused("ci", &["authorize", "--at", "yesterday"], &["days as in 90d"]);
 }
 
+/// Names stand for questions where a tool's files hold nothing else.
+#[test]
+fn questions_known_by_names_only_block_while_the_rule_is_in_force() {
+    let office = Office::under(parts(1), |_, _| {});
+    office.sandbox.write("a.csv", "id,correct\nq1,1\n");
+    office.ok("ci", &["import", "csv", "a.csv"]);
+    office.ok("ci", &["import", "csv", "a.csv"]);
+    let unknown = proofmark::scorecard::Fact::ALL.map(|fact| ["--allow-unknown", fact.as_str()]).concat();
+    office.ok("ci", &[&["compare", "--record"], unknown.as_slice()].concat());
+    office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#4"]);
+    office.sandbox.ok(&["authorize"]);
+    let rule = |value, receipt| {
+        office.ok("ann", &["trust", "rule", "namesOnlyIdentity", value]);
+        office.ok("bob", &["signoff", receipt, "--decision", "go", "--reason", "agreed"]);
+    };
+    rule("false", "#6");
+    let (code, document) = office.sandbox.json(&["authorize", "--record", "--key", "ci.key"]);
+    schema::check(&document);
+    assert_eq!((code, codes(&document)), (3, vec!["names-only", "names-only"]));
+    assert_eq!((&document["reasons"][0]["index"], &document["reasons"][1]["index"]), (&json!(2), &json!(3)));
+    let run = office.sandbox.run(&["authorize"]);
+    for part in [
+        "names-only  receipt #2  tester\n    found   the questions of #2 are known by their names only: the text that was sent is unknown\n",
+        "    rule    a release rests on question sets whose text is known (rule namesOnlyIdentity)\n",
+    ] {
+        assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
+    }
+    assert!(office.sandbox.ok(&["status"]).contains("next       proofmark append --questions FILE"));
+    let says = ["the questions of #2, appended by tester, are known by their names only; the rule asks for rounds"];
+    office.refused("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#4"], &says);
+    office.refused(
+        "ann",
+        &["waive", "#2", "--check", "names-only", "--expires", "9d", "--reason", "x"],
+        &["`names-only` on #2"],
+    );
+    // What was appended before the rule is no finding; the recorded decision follows.
+    assert!(office.sandbox.ok(&["verify"]).contains("no findings"));
+    // The rule taken back, it counts again.
+    rule("off", "#9");
+    office.sandbox.ok(&["authorize"]);
+    rule("false", "#11");
+    office.ok("ci", &["import", "csv", "a.csv"]);
+    let run = office.sandbox.run(&["verify"]);
+    assert_eq!(run.code, 3);
+    assert!(run.stdout.contains("names-only"), "{}", run.stdout);
+}
+
 #[test]
 fn an_older_log_is_refused_by_the_ratchet_and_by_what_is_asked() {
     let office = signed();

@@ -426,6 +426,25 @@ fn rules() -> Vec<Forgery> {
             forged: &["a GO on an asserted card"],
         },
         Forgery {
+            what: "a GO resting on questions known by names only",
+            made: |tried| {
+                let rules = Rules { names_only_identity: Some(false), ..Rules::default() };
+                let office = Office::under(Parts { rules, ..parts(1) }, |told, _| _ = told.named());
+                let says =
+                    ["the questions of #2, appended by tester, are known by their names only", "namesOnlyIdentity"];
+                tried.command(&office, "ann", &go_on("#1", &["--with", "#2"]), &says);
+                tried.command(&office, "ann", &go_on("#2", &[]), &says);
+                tried.command(&office, "bob", &waive("#2", "names-only", "9d"), &["`names-only` on #2"]);
+            },
+            possible: "",
+            forged: &[
+                "a GO on questions known by names only",
+                "questions known by names only, and the rule since",
+                "a waiver for questions known by names only",
+                "AUTHORIZED over questions known by names only",
+            ],
+        },
+        Forgery {
             what: "the evaluator as the only approver",
             made: |tried| {
                 let office = Office::under(Parts { rules: alone(), ..parts(1) }, |told, _| {

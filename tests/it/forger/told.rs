@@ -105,6 +105,12 @@ impl Told {
         self.say(Body::Scorecard(body), &person())
     }
 
+    /// A round that was imported from a table with the names of its questions and no text.
+    pub fn named(&mut self) -> ReceiptRef {
+        let (body, evidence) = self.story.forge.imported("id,correct\nq1,1\n");
+        self.story.forge.sign(Some(self.story.trust), Body::Scorecard(body), evidence, &person())
+    }
+
     /// A recorded AUTHORIZED about everything so far, to be spoilt.
     pub fn authorized(&self, target: ReceiptRef, rests_on: &[ReceiptRef]) -> Authorization {
         let head = self.story.forge.head();
@@ -383,7 +389,8 @@ fn waivers() -> Vec<Case> {
 }
 
 fn rules() -> Vec<Case> {
-    let (mut alone, mut recomputed, mut looks) = (parts(1), parts(1), parts(1));
+    let (mut alone, mut recomputed, mut looks, mut texts) = (parts(1), parts(1), parts(1), parts(1));
+    texts.rules.names_only_identity = Some(false);
     alone.rules.appender_may_be_only_signoff = Some(false);
     recomputed.rules.recomputed_only = Some(true);
     looks.rules.max_looks = Some(1);
@@ -424,6 +431,32 @@ fn rules() -> Vec<Case> {
             let waiver = told.waive(card, "asserted-card", days(9), &bob());
             told.go(gate, &[card, waiver], &ann());
         }),
+        case_under(
+            texts,
+            "a GO on questions known by names only",
+            &[C::NamesOnly, C::RestsOnNames],
+            &["signoff-missing"],
+            |told, gate| {
+                let round = told.named();
+                told.go(gate, &[round], &ann());
+            },
+        ),
+        case("questions known by names only, and the rule since", &[], &["names-only"], |told, gate| {
+            let round = told.named();
+            told.go(gate, &[round], &ann());
+            told.story.change(|parts| parts.rules.names_only_identity = Some(false));
+        }),
+        case(
+            "a waiver for questions known by names only",
+            &[C::WaiverCheck],
+            &["names-only", "waiver-faulty"],
+            |told, gate| {
+                let round = told.named();
+                let waiver = told.waive(round, "names-only", days(9), &bob());
+                told.go(gate, &[round, waiver], &ann());
+                told.story.change(|parts| parts.rules.names_only_identity = Some(false));
+            },
+        ),
         case_under(
             looks,
             "a look too many",
@@ -472,6 +505,17 @@ fn authorizations() -> Vec<Case> {
             let go = told.say(Body::Signoff(Signoff { expires: Some(days(1)), ..body }), &ann());
             told.record(Authorization { at: days(-1), ..told.authorized(gate, &[go]) });
         }),
+        case(
+            "AUTHORIZED over questions known by names only",
+            &[C::AuthorizationDiffers],
+            &["names-only"],
+            |told, gate| {
+                let round = told.named();
+                let go = told.go(gate, &[round], &ann());
+                told.story.change(|parts| parts.rules.names_only_identity = Some(false));
+                told.record(told.authorized(gate, &[round, go]));
+            },
+        ),
         case("AUTHORIZED on what a round is", &[C::DecisionTarget], &[missing], |told, _| {
             let round = told.story.round(&[], &person());
             told.record(told.authorized(round, &[]));

@@ -8,6 +8,7 @@ use proofmark::receipt::{
     Signoff, Statement, Waiver, Withdrawal, sorted_evidence,
 };
 use proofmark::release::{Decisions, judge};
+use proofmark::scorecard::{Fact, Unknown};
 use proofmark::trust::{Rules, SecretKey, Standing};
 
 use super::super::tools::{Tool, ready};
@@ -162,7 +163,9 @@ impl Wild {
                 let wrong: Vec<usize> = (0..self.dice.roll(3)).collect();
                 let (body, evidence) = self.forge.honest(&wrong);
                 let basis = if self.dice.roll(4) == 0 { Basis::Asserted } else { Basis::Recomputed };
-                (Some(Body::Scorecard(ScorecardBody { basis, ..body })), evidence, appender)
+                let field = if self.dice.roll(2) == 0 { Fact::Prompts } else { Fact::Model };
+                let unknown = if self.dice.roll(4) == 0 { vec![Unknown { field, allowed: true }] } else { Vec::new() };
+                (Some(Body::Scorecard(ScorecardBody { basis, unknown, ..body })), evidence, appender)
             }
             4..=5 => {
                 let pair = self.any_of(&["scorecard"]).zip(self.any_of(&["scorecard"]));
@@ -196,7 +199,7 @@ fn rules(dice: &mut Dice) -> Rules {
         recomputed_only: [None, Some(true)][dice.roll(2)],
         signoff_max_age_days: [None, Some(2), Some(4_294_967_295)][dice.roll(3)],
         max_looks: [None, Some(1), Some(3)][dice.roll(3)],
-        ..Rules::default()
+        names_only_identity: [None, Some(true), Some(false)][dice.roll(3)],
     }
 }
 
@@ -222,6 +225,8 @@ fn both_hold_wild_decisions_to_the_same_rules() {
     }
     let rules = [
         "asserted-card",
+        "names-only",
+        "rests-on-names",
         "looks-exceeded",
         "decision-target",
         "signoff-incomplete",
