@@ -920,7 +920,7 @@ class Decisions:
     def authorization(self, one, target, then):
         found = ["decision-target"] if target and target.kind != "gate" else []
         found += ["authorization-size"] if one.body["size"] != one.index else []
-        found += ["authorization-backdated"] if one.body["at"] < self.newest else []
+        found += ["authorization-backdated"] if one.body["at"] < max(self.newest, one.body["recordedAt"]) else []
         if found or not target:
             return found
         reasons, rests_on = self.release(target, then, one.body["at"])

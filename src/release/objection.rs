@@ -39,7 +39,7 @@ pub enum ObjectionCode {
     WithdrawalOfNoGo,
     /// A recorded release decision about another log than the one before it.
     AuthorizationSize,
-    /// A recorded release decision at a moment before that of a receipt that it judged.
+    /// A recorded release decision at a moment before that of a receipt that it judged, or before its own.
     AuthorizationBackdated,
     /// A recorded release decision that does not follow from the log before it.
     AuthorizationDiffers,
@@ -110,7 +110,7 @@ impl Decisions {
             Body::Signoff(body) => self.against_signoff(body, at, then),
             Body::Waiver(body) => self.against_waiver(body, at, key, then),
             Body::Withdrawal(body) => self.against_withdrawal(body, key, then),
-            Body::Authorization(body) => self.against_authorization(index, body, then),
+            Body::Authorization(body) => self.against_authorization(index, body, at, then),
             _ => Vec::new(),
         }
     }
@@ -270,14 +270,23 @@ impl Decisions {
         found
     }
 
-    fn against_authorization(&self, index: u64, body: &Authorization, then: &Statement) -> Vec<Objection> {
+    fn against_authorization(
+        &self,
+        index: u64,
+        body: &Authorization,
+        recorded_at: Moment,
+        then: &Statement,
+    ) -> Vec<Objection> {
         let mut found: Vec<_> = self.wrong_target(Kind::Authorization, body.target).into_iter().collect();
         if body.size != index {
             let expected = format!("a decision about the {index} receipts before it: none may be left out");
             found.push(objection(ObjectionCode::AuthorizationSize, expected, format!("about {}", body.size)));
         }
-        if let Some(newest) = self.newest().filter(|newest| body.at < *newest) {
-            let expected = format!("a moment that is not before {newest}, which a receipt of that log states");
+        let newest = self.newest().filter(|newest| body.at < *newest);
+        let newest = newest.map(|newest| (newest, "which a receipt of that log states"));
+        let own = (body.at < recorded_at).then_some((recorded_at, "when it was recorded"));
+        if let Some((least, which)) = newest.into_iter().chain(own).max() {
+            let expected = format!("a moment that is not before {least}, {which}");
             found.push(objection(ObjectionCode::AuthorizationBackdated, expected, format!("at {}", body.at)));
         }
         if found.is_empty() && self.noted(body.target).is_some() {

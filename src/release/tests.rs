@@ -522,6 +522,8 @@ fn a_recorded_decision_is_made_again() {
         (Authorization { at: moment(0), ..honest.clone() }, Authorization { size: 2, ..honest.clone() });
     assert_eq!(against(&world, &early), [ObjectionCode::AuthorizationBackdated]);
     assert_eq!(against(&world, &short), [ObjectionCode::AuthorizationSize]);
+    let later = world.objections(CI, 2, Body::Authorization(honest.clone()));
+    assert_eq!(later, [ObjectionCode::AuthorizationBackdated], "recorded after the moment that it was held against");
     world.no_go(BOB, gate);
     let now = Authorization { size: world.next, ..honest };
     assert_eq!(against(&world, &now), differs, "AUTHORIZED over a NO-GO");

@@ -275,7 +275,7 @@ codes! {
     AuthorizationSize "authorization-size" Policy "run `proofmark authorize` and believe its answer";
     /// A recorded release decision that states another root than the log had.
     AuthorizationRoot "authorization-root" Policy "run `proofmark authorize` and believe its answer";
-    /// A recorded release decision at a moment before that of a receipt that it judged.
+    /// A recorded release decision at a moment before that of a receipt that it judged, or before its own.
     AuthorizationBackdated "authorization-backdated" Policy "run `proofmark authorize` and believe its answer";
     /// A recorded release decision that does not follow from the log before it.
     AuthorizationDiffers "authorization-differs" Policy "run `proofmark authorize` and believe its answer; ask who recorded the other";

@@ -487,6 +487,7 @@ fn rules() -> Vec<Forgery> {
                 "AUTHORIZED over a NO-GO",
                 "AUTHORIZED that left a NO-GO out",
                 "AUTHORIZED, backdated past an expiry",
+                "AUTHORIZED, recorded after an expiry",
                 "AUTHORIZED on what a round is",
                 "AUTHORIZED over a question that must pass",
                 "AUTHORIZED over what must pass, incomparable and waived",

@@ -505,6 +505,17 @@ fn authorizations() -> Vec<Case> {
             let go = told.say(Body::Signoff(Signoff { expires: Some(days(1)), ..body }), &ann());
             told.record(Authorization { at: days(-1), ..told.authorized(gate, &[go]) });
         }),
+        case("AUTHORIZED, recorded after an expiry", &[C::AuthorizationBackdated], &[missing], |told, gate| {
+            let body = told.signoff(Decision::Go, gate, &[]);
+            let go = told.say(Body::Signoff(Signoff { expires: Some(days(1)), ..body }), &ann());
+            told.record(told.authorized(gate, &[go]));
+            let entry = told.story.forge.entries.pop().unwrap();
+            let (then, since) = (days(0), days(2));
+            let dated = |text: String| {
+                text.replace(&format!("\"recordedAt\":\"{then}\""), &format!("\"recordedAt\":\"{since}\""))
+            };
+            told.story.forge.raw(&crate::trust::altered(&entry, dated, &person()));
+        }),
         case(
             "AUTHORIZED over questions known by names only",
             &[C::AuthorizationDiffers],
