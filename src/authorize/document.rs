@@ -28,6 +28,8 @@ pub enum Basis {
 pub enum Time {
     /// This machine's clock.
     Clock,
+    /// A variable that stands in for the clock.
+    Variable,
     /// A receipt of the log, which is later than the clock.
     Log,
     /// The caller.
@@ -166,8 +168,13 @@ impl Parts {
         let time = match when {
             When::Given(_) => Time::Given,
             When::Clock(now) if now == at => Time::Clock,
-            When::Clock(_) => Time::Log,
+            When::Variable(now) if now == at => Time::Variable,
+            When::Clock(_) | When::Variable(_) => Time::Log,
         };
+        // The log's newest time is later than this, and the clock may be later still.
+        let hidden = matches!((when, time), (When::Variable(_), Time::Log));
+        let caution = || "a variable stands in for this machine's clock, which was not looked at".to_owned();
+        let cautions = hidden.then(caution).into_iter().collect();
         let document = Document {
             schema: "authorize.v1",
             decision: Release::Blocked,
@@ -184,7 +191,7 @@ impl Parts {
             rests_on: Vec::new(),
             cautions: Vec::new(),
         };
-        Self { document, cautions: Vec::new() }
+        Self { document, cautions }
     }
 
     pub(super) fn bare(&mut self, report: &Report) {

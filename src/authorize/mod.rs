@@ -79,10 +79,21 @@ pub enum Wanted {
 /// The moment that expiries are held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// The clock's now, or the newest moment in the log where that is later: a clock that was set back revives nothing.
+    /// The clock's now, or the newest moment in the log where that is later: a clock that was set back goes back no further.
     Clock(Moment),
+    /// The same of what a variable says in the place of the clock, for tests.
+    Variable(Moment),
     /// As given.
     Given(Moment),
+}
+
+impl When {
+    /// The moment, whatever the log says.
+    pub fn now(self) -> Moment {
+        match self {
+            Self::Clock(now) | Self::Variable(now) | Self::Given(now) => now,
+        }
+    }
 }
 
 /// What is asked.
@@ -170,9 +181,7 @@ pub fn decide(
 
 /// Judges a report where there is no ledger at all. It is never authorized: nobody signed anything.
 pub fn judge_bare(report: &Report, when: When) -> Document {
-    let at = match when {
-        When::Clock(at) | When::Given(at) => at,
-    };
+    let at = when.now();
     let mut parts = Parts::without_ledger(when, at);
     parts.bare(report);
     parts.close([bare()].into_iter().chain(judge_content(report)).collect())
@@ -181,7 +190,7 @@ pub fn judge_bare(report: &Report, when: When) -> Document {
 fn moment(when: When, decisions: &Decisions) -> Moment {
     match when {
         When::Given(at) => at,
-        When::Clock(now) => decisions.newest().map_or(now, |newest| newest.max(now)),
+        When::Clock(now) | When::Variable(now) => decisions.newest().map_or(now, |newest| newest.max(now)),
     }
 }
 

@@ -11,7 +11,7 @@ use proofmark::receipt::{Authorization, Body, Decision, Moment, ReceiptRef, Rele
 use proofmark::release::Reason;
 use serde::Serialize;
 
-use super::context::Context;
+use super::context::{CLOCK, Context};
 use super::deciding::{Deciding, indexes};
 use super::expiry::Expiry;
 use super::failure::{Exit, Failure, one_line};
@@ -29,8 +29,9 @@ Authorized only with a GO verdict, a recommended candidate whose threshold was s
 test, evidence that is intact and replays, nothing withdrawn or expired, and the sign-offs that the trust asks for. The whole
 ledger is audited first: whatever cannot be read, known or proven blocks. docs/findings.md has a chapter for every code.
 
-Without --at, expiries are held against the clock or the newest time in the log, whichever is later. A report that no receipt
-holds is judged and never authorized.
+Without --at, expiries are held against this machine's clock or the newest time in the log, whichever is later; SOURCE_DATE_EPOCH
+moves neither. PROOFMARK_CLOCK (seconds since 1970) stands in for the clock in tests and examples, and the answer says so. A report
+that no receipt holds is judged and never authorized.
 
 Exit codes: 0 AUTHORIZED, 3 BLOCKED (or an older log than this machine saw), 2 refused, 1 could not run.
 
@@ -47,7 +48,7 @@ pub struct Arguments {
     /// A gate report: the gate run that holds it, else the report by itself
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Hold expiries against this moment, as given
+    /// Hold expiries against this moment, as given; not with --record
     #[arg(long, value_name = "TIME")]
     at: Option<Expiry>,
     /// Append the decision as a receipt
@@ -76,9 +77,15 @@ struct Answer<'a> {
 
 /// Decides, and says so.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
-    let document = decide(arguments, context)?;
+    if arguments.record && arguments.at.is_some() {
+        let message = "--record goes by the clock: what was decided for another moment is no decision to record";
+        return Err(Failure::refused(message).hint("leave out --at, or --record"));
+    }
+    // Read once: a recorded decision is dated by the clock that expiries were held against.
+    let clock = context.clock()?;
+    let document = decide(arguments, context, clock)?;
     let recorded = match arguments.record {
-        true => Some(record(arguments, context, &document)?),
+        true => Some(record(arguments, context, clock.now(), &document)?),
         false => None,
     };
     let answer = Answer { document: &document, recorded };
@@ -86,11 +93,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     Ok(if document.decision == Release::Authorized { Exit::Yes } else { Exit::No })
 }
 
-fn decide(arguments: &Arguments, context: &Context) -> Result<Document, Failure> {
-    let now = context.now()?;
+fn decide(arguments: &Arguments, context: &Context, clock: When) -> Result<Document, Failure> {
     let when = match arguments.at {
-        None => When::Clock(now),
-        Some(at) => When::Given(at.after(now).ok_or_else(|| Failure::refused("--at is beyond the year 9999"))?),
+        None => clock,
+        Some(at) => When::Given(at.after(clock.now()).ok_or_else(|| Failure::refused("--at is beyond the year 9999"))?),
     };
     let report = arguments.report.as_deref().map(read_report).transpose()?;
     if let (Some((report, _)), None, Err(_)) = (&report, context.named_ledger(), context.ledger_folder()) {
@@ -143,12 +149,12 @@ fn read_checkpoint(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 }
 
 /// Appends the decision to exactly the log that was judged.
-fn record(arguments: &Arguments, context: &Context, document: &Document) -> Result<ReceiptRef, Failure> {
+fn record(arguments: &Arguments, context: &Context, now: Moment, document: &Document) -> Result<ReceiptRef, Failure> {
     let (Some(target), Some(ledger)) = (document.target, &document.ledger) else {
         return Err(Failure::refused("there is no gate receipt, so there is no decision to record")
             .hint("`proofmark gate --predictions FILE --record` makes one"));
     };
-    let deciding = Deciding::read(context)?;
+    let deciding = Deciding::read_at(context, now)?;
     if (deciding.reading.size, deciding.reading.root) != (ledger.size, ledger.root) {
         return Err(LedgerError::Moved { read: ledger.size, found: deciding.reading.size }.into());
     }
@@ -245,6 +251,7 @@ pub fn voices(document: &Document) -> String {
 pub fn judged(document: &Document) -> String {
     let time = match document.time {
         Time::Clock => "this machine's clock",
+        Time::Variable => CLOCK,
         Time::Log => "the newest time in the log, which is later than the clock",
         Time::Given => "as given with --at",
     };

@@ -85,7 +85,7 @@ fn set(revision: &str, note: Option<&Text>, keys: &SigningOptions, context: &Con
         subject: vec![Subject::of_receipt(round.receipt().bytes())?],
         evidence: Vec::new(),
         note: note.cloned(),
-        recorded_at: context.now()?,
+        recorded_at: context.recorded_at()?,
         tool: context.tool(),
         body: Body::Baseline(Baseline { line: line.clone(), target: round.reference }),
     };

@@ -238,7 +238,7 @@ fn record(
         subject: vec![Subject::of_receipt(base.receipt().bytes())?, Subject::of_receipt(current.receipt().bytes())?],
         evidence: vec![intake::entry(role::REPORT.parse()?, &digests, "application/json", true)],
         note: arguments.note.clone(),
-        recorded_at: context.now()?,
+        recorded_at: context.recorded_at()?,
         tool: context.tool(),
         body: Body::Comparison(body),
     };

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
 
+use proofmark::authorize::When;
 use proofmark::ledger::{Appended, Ledger, Ratchet};
 use proofmark::receipt::{Moment, Tool};
 use proofmark::store::Directory;
@@ -11,6 +12,9 @@ use serde::Serialize;
 
 use super::Global;
 use super::failure::{Exit, Failure};
+
+/// The variable that stands in for this machine's clock: for tests, and for examples that come out the same every time.
+pub const CLOCK: &str = "PROOFMARK_CLOCK";
 
 /// The folder's name.
 pub const LEDGER: &str = ".ledger";
@@ -181,24 +185,42 @@ impl Context {
         Ok(Ratchet::new(self.state_folder()?.join("seen")))
     }
 
-    /// Now, to the second; `SOURCE_DATE_EPOCH` (reproducible-builds.org) sets it for rebuilds and tests.
-    pub fn now(&self) -> Result<Moment, Failure> {
-        let seconds = match std::env::var("SOURCE_DATE_EPOCH") {
-            Ok(text) => text
-                .parse()
-                .map_err(|_| Failure::refused(format!("SOURCE_DATE_EPOCH must be seconds since 1970, not `{text}`")))?,
-            Err(_) => std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .map(|since| since.as_secs() as i64)
-                .map_err(|_| Failure::failed("the clock is before 1970"))?,
-        };
-        Moment::from_unix(seconds).ok_or_else(|| Failure::refused("the time is beyond the year 9999"))
+    /// When receipts of what was measured say that they were recorded: `SOURCE_DATE_EPOCH` (reproducible-builds.org), else the
+    /// clock. Nothing is decided by it.
+    pub fn recorded_at(&self) -> Result<Moment, Failure> {
+        match variable("SOURCE_DATE_EPOCH")? {
+            Some(set) => Ok(set),
+            None => Ok(self.clock()?.now()),
+        }
+    }
+
+    /// The clock by which is decided what has expired, to the second. A build environment that sets `SOURCE_DATE_EPOCH` does not
+    /// move it; [`CLOCK`] does, and whoever shows a decision says so.
+    pub fn clock(&self) -> Result<When, Failure> {
+        if let Some(set) = variable(CLOCK)? {
+            return Ok(When::Variable(set));
+        }
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let since = since.map_err(|_| Failure::failed("the clock is before 1970"))?;
+        let now = i64::try_from(since.as_secs()).ok().and_then(Moment::from_unix);
+        now.map(When::Clock).ok_or_else(|| Failure::failed("the clock is beyond the year 9999"))
     }
 
     /// This program, for receipts.
     pub fn tool(&self) -> Tool {
         Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
     }
+}
+
+/// A moment that a variable sets, in seconds since 1970.
+fn variable(name: &str) -> Result<Option<Moment>, Failure> {
+    let Some(text) = std::env::var_os(name) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    let seconds = text.parse().map_err(|_| {
+        Failure::refused(format!("{name} must be seconds since 1970, not `{}`", super::failure::one_line(&text)))
+    })?;
+    let moment = Moment::from_unix(seconds);
+    moment.map(Some).ok_or_else(|| Failure::refused(format!("{name} must be between the years 0 and 9999")))
 }
 
 fn user_folder(variable: &str, below_home: &str) -> Result<PathBuf, Failure> {

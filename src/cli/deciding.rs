@@ -20,7 +20,7 @@ pub struct Deciding<'a> {
     pub ledger: Ledger,
     /// Its decisions at one checkpoint.
     pub reading: Reading,
-    /// Now, by this machine's clock.
+    /// Now, by the clock: when a decision is made, and what its expiry is counted from.
     pub now: Moment,
 }
 
@@ -45,9 +45,14 @@ impl fmt::Display for Said {
 impl<'a> Deciding<'a> {
     /// Reads the log.
     pub fn read(context: &'a Context) -> Result<Self, Failure> {
+        Self::read_at(context, context.clock()?.now())
+    }
+
+    /// Reads the log, for a decision at a moment that the clock gave before.
+    pub fn read_at(context: &'a Context, now: Moment) -> Result<Self, Failure> {
         let ledger = context.ledger()?;
         let reading = Reading::of(&ledger.snapshot()?)?;
-        Ok(Self { context, ledger, reading, now: context.now()? })
+        Ok(Self { context, ledger, reading, now })
     }
 
     /// The receipt that a revision names, as far as the log was read.

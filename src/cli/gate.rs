@@ -191,7 +191,7 @@ impl Recording {
         }
         evidence.push(entry(role::PROFILE, &put_slice(store, &profile)?, "application/json")?);
         evidence.push(entry(role::REPORT, &put_slice(store, bytes)?, "application/json")?);
-        let (recorded_at, tool, note) = (context.now()?, context.tool(), arguments.note.clone());
+        let (recorded_at, tool, note) = (context.recorded_at()?, context.tool(), arguments.note.clone());
         let body = Body::Gate(GateBody::of(report));
         let draft = Draft { subject, evidence, note, recorded_at, tool, body };
         let appended = pen.append(context, &ledger, [Ok(draft)])?;

@@ -332,7 +332,7 @@ impl Imported {
             Some(note) => Some(note.clone()),
             None => Some(note(&self.round, &self.remarks)?),
         };
-        let (recorded_at, tool) = (context.now()?, context.tool());
+        let (recorded_at, tool) = (context.recorded_at()?, context.tool());
         Ok(Draft { subject, evidence, note, recorded_at, tool, body: Body::Scorecard(self.body.clone()) })
     }
 

@@ -200,7 +200,7 @@ fn refuse_other(arguments: &Arguments, ledger: &Ledger) -> Result<(), Failure> {
 
 fn create(arguments: &Arguments, context: &Context, folder: &Path) -> Result<(), Failure> {
     let person = person_name(arguments);
-    let recorded_at = context.now()?;
+    let recorded_at = context.recorded_at()?;
     let log = log_secret(arguments, context)?;
     let origin = match &arguments.origin {
         Some(origin) => plain_origin(origin)?.to_owned(),

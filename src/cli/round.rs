@@ -521,7 +521,7 @@ impl CheckedRound {
         for argument in &more {
             evidence.push(argument.store(ledger.store(), &base)?);
         }
-        let (recorded_at, tool) = (context.now()?, context.tool());
+        let (recorded_at, tool) = (context.recorded_at()?, context.tool());
         Ok(Draft { subject, evidence, note, recorded_at, tool, body: Body::Scorecard(body) })
     }
 }

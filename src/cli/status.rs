@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofmark::authorize::{Decided, Document, Request, Wanted, When};
+use proofmark::authorize::{Decided, Document, Request, Wanted};
 use proofmark::calibrate::Comparator;
 use proofmark::receipt::{Kind, ReceiptRef, Release};
 use proofmark::release::{Code, Decisions, Reason, Said, WAIVABLE};
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         Some(rev) => Wanted::Receipt(rounds::resolve(&ledger, rev)?),
         None => Wanted::Newest,
     };
-    let request = Request { wanted, when: When::Clock(context.now()?), min_size: None, extends: None };
+    let request = Request { wanted, when: context.clock()?, min_size: None, extends: None };
     // A ledger that is damaged is shown as far as it can be read; the document says what is wrong with it.
     let Decided { document, decisions, now } = decided(context, &ledger, &request)?;
     let comparisons = comparisons(&decisions, &document);

@@ -360,7 +360,7 @@ fn sign(
         subject: vec![Subject::new(key.name().parse()?, Sha256::of(key.to_string().as_bytes()))],
         evidence: Vec::new(),
         note: proposing.note.clone(),
-        recorded_at: context.now()?,
+        recorded_at: context.recorded_at()?,
         tool: context.tool(),
         body: Body::Trust(statement),
     };

@@ -82,7 +82,7 @@ fn run(sandbox: &Sandbox, step: &Step) -> (Option<i32>, String) {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("bash");
     shell.args(["-c", &format!("exec 2>&1; {}", step.command)]).current_dir(sandbox.work()).env_clear();
-    shell.env("HOME", sandbox.home()).env("PATH", &path).env("USER", "you").env("SOURCE_DATE_EPOCH", "1796040000");
+    shell.env("HOME", sandbox.home()).env("PATH", &path).env("USER", "you").env("PROOFMARK_CLOCK", "1796040000");
     shell.env("SOURCE", env!("CARGO_MANIFEST_DIR"));
     let output = shell.stdin(Stdio::null()).output().unwrap();
     (output.status.code(), sandbox.neutral(&String::from_utf8_lossy(&output.stdout)))

@@ -32,7 +32,7 @@ fn two_persons_say_go_and_the_decision_is_recorded_and_found_again() {
         " by tester\ncandidate  synthetic-calibrated at threshold ",
         "sign-off   #2 GO by Ann, counts: read the report\n",
         "judged     4 receipts of proofmark.test/log, root ",
-        "time       2026-11-30T12:00:00Z, this machine's clock\n",
+        "time       2026-11-30T12:00:00Z, PROOFMARK_CLOCK\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -139,20 +139,74 @@ fn expiries_are_held_against_the_later_of_clock_and_log_or_what_is_given() {
     assert_eq!((code, codes(&document), &document["time"]), (3, vec!["signoff-missing"], &"given".into()));
     let found = document["reasons"][0]["found"].as_str().unwrap();
     assert!(found.contains(&format!("the GO #3 of Bob does not: it expired {later}")), "{found}");
-    // A clock that is set back revives nothing: the log says that it is later.
-    office.sandbox.env("SOURCE_DATE_EPOCH", &days(11).unix().to_string());
+    // A clock that is set back goes back no further than the log: that says that it is later.
+    office.sandbox.env("PROOFMARK_CLOCK", &days(11).unix().to_string());
     office.ok("ci", &["withdraw", "#2", "--reason", "made again"]);
     office.go("ann");
-    office.sandbox.env("SOURCE_DATE_EPOCH", &days(1).unix().to_string());
+    office.sandbox.env("PROOFMARK_CLOCK", &days(1).unix().to_string());
     let (code, document) = office.sandbox.json(&["authorize"]);
     assert_eq!((code, &document["time"], &document["at"]), (3, &"log".into(), &days(11).to_string().into()));
-    let early = days(1).to_string();
-    office.refused(
-        "ci",
-        &["authorize", "--record", "--at", &early],
-        &["a moment that is not before 2026-12-11T12:00:00Z"],
-    );
+    assert_eq!(document["cautions"], json!(["a variable stands in for this machine's clock, which was not looked at"]));
+    for at in [days(1), days(30)] {
+        let says = [
+            "--record goes by the clock: what was decided for another moment is no decision to record",
+            "leave out --at, or --record",
+        ];
+        office.refused("ci", &["authorize", "--record", "--at", &at.to_string()], &says);
+    }
     office.refused("ci", &["authorize", "--at", "yesterday"], &["days as in 90d"]);
+}
+
+/// What a build environment sets so that builds come out the same.
+#[test]
+fn source_date_epoch_dates_rounds_and_moves_no_decision() {
+    let mut office = Office::under(parts(1), |_, _| {});
+    office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--expires", "10d"]);
+    office.sandbox.ok(&["authorize"]);
+    office.sandbox.env("PROOFMARK_CLOCK", &days(20).unix().to_string());
+    office.sandbox.env("SOURCE_DATE_EPOCH", &days(1).unix().to_string());
+    for command in [&["authorize"][..], &["authorize", "--record", "--key", "ci.key"]] {
+        let (code, document) = office.sandbox.json(command);
+        schema::check(&document);
+        assert_eq!((code, codes(&document), &document["time"]), (3, vec!["signoff-missing"], &"variable".into()));
+        assert_eq!(document["at"], json!(days(20)));
+    }
+    let (_, document) = office.sandbox.json(&["status"]);
+    schema::check(&document);
+    assert_eq!((&document["release"]["decision"], &document["release"]["at"]), (&"BLOCKED".into(), &json!(days(20))));
+    // What is decided is dated by the clock, and so is its expiry; what is measured by the variable.
+    office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--expires", "10d"]);
+    office.sandbox.write("go.jsonl", GO);
+    office.ok("ci", &["gate", "--predictions", "go.jsonl", "--record"]);
+    let receipt =
+        |name| Receipt::parse(&office.sandbox.command(&["show", name, "--envelope"]).output().unwrap().stdout);
+    let (decided, go, gate) = (receipt("#3").unwrap(), receipt("#4").unwrap(), receipt("#5").unwrap());
+    let dated = |receipt: &Receipt| receipt.statement().predicate.recorded_at;
+    assert_eq!((dated(&decided), dated(&go), dated(&gate)), (days(20), days(20), days(1)));
+    let Body::Signoff(go) = &go.statement().predicate.body else { panic!("{go:?}") };
+    assert_eq!(go.expires, Some(days(30)));
+    let Body::Authorization(decided) = &decided.statement().predicate.body else { panic!("{decided:?}") };
+    assert_eq!(decided.at, days(20));
+    assert!(office.sandbox.ok(&["verify", "--replay"]).contains("no findings"));
+    // Without the variable for tests it is this machine's clock, whatever the other one says.
+    let mut command = office.sandbox.command(&["authorize", "#1", "--json"]);
+    command.env_remove("PROOFMARK_CLOCK").env("SOURCE_DATE_EPOCH", days(5000).unix().to_string());
+    let document: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    assert!(document["at"].as_str().unwrap() < days(5000).to_string().as_str(), "{document:#}");
+    assert!(["clock", "log"].contains(&document["time"].as_str().unwrap()), "{document:#}");
+    for (name, command) in [("PROOFMARK_CLOCK", "status"), ("SOURCE_DATE_EPOCH", "gate")] {
+        for (value, says) in [("noon", "must be seconds since 1970, not `noon`"), ("999999999999", "between the years")]
+        {
+            let mut command = match command {
+                "gate" => office.sandbox.command(&["gate", "--predictions", "go.jsonl", "--record", "--key", "ci.key"]),
+                other => office.sandbox.command(&[other]),
+            };
+            let output = command.env(name, value).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &[][..]), "{said}");
+            assert!(said.contains(&format!("{name} must be")) && said.contains(says), "{said}");
+        }
+    }
 }
 
 /// Names stand for questions where a tool's files hold nothing else.

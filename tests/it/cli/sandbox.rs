@@ -70,7 +70,7 @@ impl Sandbox {
     fn settled<S: AsRef<OsStr>>(&self, mut command: Command, arguments: &[S]) -> Command {
         command.args(arguments).current_dir(self.work()).env_clear().stdin(Stdio::null());
         command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("SOURCE_DATE_EPOCH", "1796040000").env("USER", "tester").env("NO_COLOR", "1");
+        command.env("PROOFMARK_CLOCK", "1796040000").env("USER", "tester").env("NO_COLOR", "1");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

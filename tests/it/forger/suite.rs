@@ -134,7 +134,7 @@ fn keys() -> Vec<Forgery> {
             what: "a retired key, backdated",
             made: |tried| {
                 let mut office = lost(Standing::Retired);
-                office.sandbox.env("SOURCE_DATE_EPOCH", &days(-400).unix().to_string());
+                office.sandbox.env("PROOFMARK_CLOCK", &days(-400).unix().to_string());
                 tried.command(&office, "ann2", &go_on("#1", &[]), &["trust version 2 has it as retired"]);
             },
             possible: "",
@@ -477,8 +477,8 @@ fn rules() -> Vec<Forgery> {
             made: |tried| {
                 let office = Office::new();
                 office.ok("ann", &go_on("#1", &["--expires", "9d"]));
-                let arguments = ["authorize", "--record", "--at", "2026-01-01"];
-                tried.command(&office, "ci", &arguments, &["a moment that is not before 2026-11-30T12:00:00Z"]);
+                let arguments = ["authorize", "--record", "--at", "2026-12-01"];
+                tried.command(&office, "ci", &arguments, &["--record goes by the clock"]);
                 tried.command(&office, "ci", &["authorize", "#0", "--record"], &["only a gate run can be released"]);
             },
             possible: "",
