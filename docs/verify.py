@@ -798,6 +798,7 @@ class Noted:
         self.person, self.then = then.person(self.keyid), then
         self.who = self.person or self.keyid
         self.signoffs, self.waivers, self.withdrawals = [], [], []
+        self.text_held = any(item["held"] for item in receipt.evidence("questions"))
         self.names_only = any(unknown["field"] == "prompts" for unknown in self.body.get("unknown", []))
 
     def named(self):
@@ -820,14 +821,14 @@ class Decisions:
 
     RESTABLE = ("scorecard", "comparison", "baseline", "gate", "waiver")
     WAIVABLE = {
-        "comparison": ("comparison-regressed", "comparison-incomparable"),
+        "comparison": ("comparison-regressed", "comparison-incomparable", "must-pass-unknown"),
         "scorecard": ("asserted-card", "looks-exceeded"),
     }
     # Found elsewhere: as a broken reference, and by the chain of trust.
     ELSEWHERE = ("reference-broken", "trust-withdrawn")
     BY_LOG = (
         "gate-blocked withdrawn no-go signoff-missing only-appender signer-compromised comparison-incomparable"
-        " comparison-regressed asserted-card names-only looks-exceeded waiver-faulty"
+        " comparison-regressed must-pass-unknown asserted-card names-only looks-exceeded waiver-faulty"
     ).split()
 
     def __init__(self):
@@ -968,10 +969,10 @@ class Decisions:
     def failing(self, one, rules):
         """The checks that can be waived."""
         if one.kind == "comparison":
-            report = one.body["report"]
-            if not report["comparable"]:
-                return ["comparison-incomparable"]
-            return ["comparison-regressed"] if report["regressed"] else []
+            report, current = one.body["report"], self.noted(one.named()[1])
+            found = ["comparison-regressed"] if report["regressed"] else []
+            found = found if report["comparable"] else ["comparison-incomparable"]
+            return found + ["must-pass-unknown"] * (current is None or not current.text_held)
         asserted = rules.get("recomputedOnly") and one.body.get("basis") == "asserted"
         return ["asserted-card"] * bool(asserted) + ["looks-exceeded"] * (one.looks > rules.get("maxLooks", one.looks))
 
@@ -2169,10 +2170,17 @@ class Replay:
     # Recorded releases
 
     def authorization(self, body):
-        """No question that must pass fails, or is not known to pass, in a comparison that an AUTHORIZED rests on."""
+        """No question that must pass fails, or is not known to pass, in what an AUTHORIZED rests on."""
+        pairs, alone = [], []
         for reference in body["restsOn"] if body["decision"] == "AUTHORIZED" else ():
-            compared = self.receipt_at(reference)
-            if compared and compared.kind == "comparison" and self.must_pass_fails(compared.body):
+            one = self.receipt_at(reference)
+            pairs += [one.body] if one and one.kind == "comparison" else []
+            alone += [reference] if one and one.kind == "scorecard" else []
+        compared = {pair[side]["index"] for pair in pairs for side in ("base", "current")}
+        # A round that is in no comparison was taken in by itself.
+        by_itself = [{"base": one, "current": one} for one in alone if one["index"] not in compared]
+        for pair in pairs + by_itself:
+            if self.must_pass_fails(pair):
                 self.find("authorization-unproven", "a question that must pass fails")
 
     def must_pass_fails(self, body):
@@ -2184,7 +2192,7 @@ class Replay:
         except Bad:
             raise Gone from None
         named = [at for at, question in enumerate(current.questions or ()) if question.get("must_pass")]
-        if body["report"]["comparable"] and base.verdicts and len(base.verdicts) == len(current.verdicts):
+        if body.get("report", {}).get("comparable") and base.verdicts and len(base.verdicts) == len(current.verdicts):
             named += [at for at, question in enumerate(base.questions or ()) if question.get("must_pass")]
         return any(at >= len(current.verdicts) or not current.verdicts[at] for at in named)
 

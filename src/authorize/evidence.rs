@@ -1,11 +1,11 @@
 //! The evidence of everything that a decision rests on: held, intact, and giving what the receipts say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::AuthorizeError;
 use super::ledger::Audited;
 use crate::gate::{CandidateReport, Report};
-use crate::ledger::{GateRun, Ledger, NumberedRound, compare_rounds};
+use crate::ledger::{GateRun, Ledger, NumberedRound, compare_rounds, fails_what_must_pass};
 use crate::receipt::{Body, Receipt, ReceiptRef};
 use crate::release::{Code, Decisions, Judgement, Reason, judge_content};
 use crate::scorecard::Tolerance;
@@ -19,7 +19,7 @@ pub(super) struct Evidence {
     held: Held,
     /// What could not be read at all.
     unreadable: Vec<Reason>,
-    /// What comparisons say beyond their receipts.
+    /// What comparisons and rounds say beyond their receipts.
     compared: Vec<Reason>,
     /// Comparisons that let more pass than usual, and say so.
     lenient: Vec<String>,
@@ -46,7 +46,9 @@ impl Evidence {
         }
         let all: Vec<(u64, Receipt)> = receipts.iter().map(|(index, receipt)| (*index, receipt.clone())).collect();
         let held = hold(ledger.store(), audited.snapshot.size(), &all)?;
-        let compared = all.iter().filter_map(|(index, receipt)| compared(ledger, *index, receipt, &receipts)).collect();
+        let mut compared: Vec<_> =
+            all.iter().filter_map(|(index, receipt)| compared(ledger, *index, receipt, &receipts)).collect();
+        compared.extend(taken_in(&receipts).into_iter().filter_map(|round| by_itself(ledger, &round)));
         let lenient = all.iter().filter_map(|(index, receipt)| lenient(*index, receipt)).collect();
         let report = receipts.get(&target.index).and_then(|receipt| report(ledger, target.index, receipt));
         let candidate = report.as_ref().and_then(recommended);
@@ -138,6 +140,39 @@ fn lenient(index: u64, receipt: &Receipt) -> Option<String> {
     let Body::Comparison(body) = &receipt.statement().predicate.body else { return None };
     let lenient = body.is_tolerant() || !body.allow_unknown.is_empty();
     lenient.then(|| format!("comparison #{index} of #{} says: {}", body.current.index, body.outcome()))
+}
+
+/// The rounds that are in no comparison: sign-offs take them in by themselves.
+fn taken_in(all: &BTreeMap<u64, Receipt>) -> Vec<NumberedRound> {
+    let compared = |receipt: &Receipt| match &receipt.statement().predicate.body {
+        Body::Comparison(body) => vec![body.base.index, body.current.index],
+        _ => Vec::new(),
+    };
+    let compared: BTreeSet<u64> = all.values().flat_map(compared).collect();
+    let alone = all.iter().filter(|(index, _)| !compared.contains(index));
+    let round = |(index, receipt): (&u64, &Receipt)| {
+        NumberedRound::new(ReceiptRef { index: *index, receipt: receipt.id() }, *index, receipt.clone())
+    };
+    alone.filter_map(round).collect()
+}
+
+/// What such a round says beyond its receipt.
+fn by_itself(ledger: &Ledger, round: &NumberedRound) -> Option<Reason> {
+    let index = round.reference.index;
+    let reason = match fails_what_must_pass(ledger.store(), round) {
+        Ok(false) => return None,
+        Ok(true) => {
+            let found = format!("a question that must pass fails, or is not known to pass, in #{index}");
+            let rule = "a question that must pass is never waived";
+            Reason::new(Code::MustPassFailing, found, rule, "a round in which it passes")
+        }
+        Err(error) => {
+            let found = format!("what passes in #{index} cannot be derived: {error}");
+            let rule = "everything that a release rests on is derived again";
+            Reason::new(Code::NotReplayed, found, rule, "restore the evidence of the round")
+        }
+    };
+    Some(reason.at(round.reference))
 }
 
 /// What a comparison says beyond its receipt: a question that must pass and fails.

@@ -8,7 +8,7 @@ use crate::compare::{
 use crate::import::Projected;
 use crate::question::{Leaves, QuestionSet, SetDiff, diff_leaves, diff_sets};
 use crate::receipt::{Basis, Body, Receipt, ReceiptRef, ScorecardBody};
-use crate::scorecard::{Fact, JudgedRound, Tolerance, Unknown};
+use crate::scorecard::{DEFAULT_TOLERANCE, Fact, JudgedRound, Tolerance, Unknown};
 use crate::store::Store;
 
 /// A scorecard receipt with its number in its line.
@@ -106,6 +106,11 @@ pub fn compare_rounds(
     };
     let comparison = Comparison::of(base.round(), current.round(), tolerance, evidence)?;
     Ok(ComparedRounds { comparison, base: base_evidence, current: current_evidence })
+}
+
+/// Whether a question that must pass fails in a round by itself, or is not known to pass, as far as its questions are held.
+pub fn fails_what_must_pass(store: &dyn Store, round: &NumberedRound) -> Result<bool, LedgerError> {
+    Ok(compare_rounds(store, round, round, DEFAULT_TOLERANCE, None, None, &[])?.must_pass_failing())
 }
 
 /// The credit of answers that were partly right.

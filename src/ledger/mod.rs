@@ -27,7 +27,7 @@ mod violation;
 pub use append::{Appended, Draft, LogSigner};
 pub use bridging::{Bridge, BridgeBase, BridgeFrom, BridgedSide};
 pub use chain::{Proposal, TrustChain, is_compromised, roles_for};
-pub use comparing::{ComparedRounds, NumberedRound, compare_rounds, unknown_facts};
+pub use comparing::{ComparedRounds, NumberedRound, compare_rounds, fails_what_must_pass, unknown_facts};
 pub use completeness::{Completeness, Gap, ListedRound, SystemLooks};
 pub use config::{Config, Defaults, FORMAT};
 pub use evidence::{MAX_RECORD_BYTES, RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};

@@ -67,6 +67,8 @@ codes! {
     ComparisonIncomparable "comparison-incomparable" log;
     /// A question that must pass fails in a comparison that the decision rests on.
     MustPassFailing "must-pass-failing" files;
+    /// Nobody can tell from the ledger which questions of a comparison that the decision rests on must pass.
+    MustPassUnknown "must-pass-unknown" log;
     /// A card that the decision rests on was handed in, and the ledger counts only recomputed ones.
     AssertedCard "asserted-card" log;
     /// A round that the decision rests on is on questions that are known by names only, and the ledger asks for their text.
@@ -98,13 +100,18 @@ impl fmt::Display for Code {
 }
 
 /// The checks that can be waived: never signatures, integrity, replay, a gate's verdict, sign-offs, withdrawals, expiry.
-pub const WAIVABLE: &[Code] =
-    &[Code::ComparisonRegressed, Code::ComparisonIncomparable, Code::AssertedCard, Code::LooksExceeded];
+pub const WAIVABLE: &[Code] = &[
+    Code::ComparisonRegressed,
+    Code::ComparisonIncomparable,
+    Code::MustPassUnknown,
+    Code::AssertedCard,
+    Code::LooksExceeded,
+];
 
 /// The checks that can be waived on a receipt of this kind.
 pub fn waivable_on(kind: Kind) -> &'static [Code] {
     match kind {
-        Kind::Comparison => &[Code::ComparisonRegressed, Code::ComparisonIncomparable],
+        Kind::Comparison => &[Code::ComparisonRegressed, Code::ComparisonIncomparable, Code::MustPassUnknown],
         Kind::Scorecard => &[Code::AssertedCard, Code::LooksExceeded],
         _ => &[],
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::objection::{Objection, ObjectionCode};
+use crate::ledger::role;
 use crate::object::{ObjectId, ReceiptId};
 use crate::receipt::{
     Authorization, Basis, Body, Decision, Kind, Moment, Predicate, Receipt, ReceiptRef, Text, Waiver, Withdrawal,
@@ -96,6 +97,8 @@ pub enum Said {
         looks: u32,
         /// The text of its questions is unknown, so that their names stand for them.
         names_only: bool,
+        /// The ledger holds the text of its questions, which says which of them must pass.
+        text_held: bool,
     },
     /// Two rounds compared.
     Comparison(Box<ComparisonNote>),
@@ -218,7 +221,12 @@ impl Decisions {
             Body::Trust(_) => Said::Trust,
             Body::Scorecard(body) => {
                 let looks = self.look(body.card.question_set_id());
-                Said::Scorecard { asserted: body.basis == Basis::Asserted, looks, names_only: body.is_by_names_only() }
+                Said::Scorecard {
+                    asserted: body.basis == Basis::Asserted,
+                    looks,
+                    names_only: body.is_by_names_only(),
+                    text_held: predicate.evidence_of(role::QUESTIONS).any(|questions| questions.held),
+                }
             }
             Body::Comparison(body) => Said::Comparison(Box::new(ComparisonNote {
                 base: body.base,
@@ -231,7 +239,7 @@ impl Decisions {
             Body::Gate(body) => Said::Gate(Box::new(GateNote {
                 go: body.verdict == crate::gate::Verdict::Go,
                 recommended: body.recommended.clone(),
-                reports: predicate.evidence_of(crate::ledger::role::REPORT).map(|report| report.blake3).collect(),
+                reports: predicate.evidence_of(role::REPORT).map(|report| report.blake3).collect(),
             })),
             Body::Signoff(body) => {
                 let of_trust = self.noted(body.target).is_some_and(|noted| noted.kind() == Kind::Trust);

@@ -353,21 +353,40 @@ impl<'a, 's> Case<'a, 's> {
         };
         let mut failing = Vec::new();
         match said {
-            Said::Comparison(note) if !note.comparable => failing.push((
-                Code::ComparisonIncomparable,
-                format!(
-                    "comparison #{index} puts #{} and #{} side by side, which cannot be compared",
-                    note.base.index, note.current.index
-                ),
-                "a comparison that a release rests on compares what can be compared".to_owned(),
-                format!("a comparison on one question set, or {}", waive(Code::ComparisonIncomparable)),
-            )),
-            Said::Comparison(note) if note.regressed => failing.push((
-                Code::ComparisonRegressed,
-                format!("comparison #{index} says that #{} regressed against #{}", note.current.index, note.base.index),
-                "a round that regressed is not released".to_owned(),
-                format!("a round that did not regress, or {}", waive(Code::ComparisonRegressed)),
-            )),
+            Said::Comparison(note) => {
+                if !note.comparable {
+                    failing.push((
+                        Code::ComparisonIncomparable,
+                        format!(
+                            "comparison #{index} puts #{} and #{} side by side, which cannot be compared",
+                            note.base.index, note.current.index
+                        ),
+                        "a comparison that a release rests on compares what can be compared".to_owned(),
+                        format!("a comparison on one question set, or {}", waive(Code::ComparisonIncomparable)),
+                    ));
+                } else if note.regressed {
+                    failing.push((
+                        Code::ComparisonRegressed,
+                        format!(
+                            "comparison #{index} says that #{} regressed against #{}",
+                            note.current.index, note.base.index
+                        ),
+                        "a round that regressed is not released".to_owned(),
+                        format!("a round that did not regress, or {}", waive(Code::ComparisonRegressed)),
+                    ));
+                }
+                if !self.says_what_must_pass(note.current) {
+                    failing.push((
+                        Code::MustPassUnknown,
+                        format!(
+                            "the ledger does not hold the questions of #{}, compared in #{index}: which of them must pass is unknown",
+                            note.current.index
+                        ),
+                        "a question that must pass is known to pass".to_owned(),
+                        format!("a comparison of rounds whose questions are held, or {}", waive(Code::MustPassUnknown)),
+                    ));
+                }
+            }
             Said::Scorecard { asserted, looks, .. } => {
                 if *asserted && self.now.rules().recomputed_only == Some(true) {
                     failing.push((
@@ -389,6 +408,12 @@ impl<'a, 's> Case<'a, 's> {
             _ => {}
         }
         failing
+    }
+
+    /// Whether the ledger holds the text of a round's questions.
+    fn says_what_must_pass(&self, round: ReceiptRef) -> bool {
+        let said = self.decisions.noted(round).map(|noted| &noted.said);
+        matches!(said, Some(Said::Scorecard { text_held: true, .. }))
     }
 
     fn is_waived(&self, one: ReceiptRef, code: Code) -> bool {

@@ -5,8 +5,8 @@ use crate::gate::{ProfileName, Verdict};
 use crate::merkle::VerifierKey;
 use crate::object::{ObjectId, Sha256};
 use crate::receipt::{
-    Authorization, Basis, Body, CandidateCounts, Comparison, Decision, GateBody, Kind, Moment, Predicate, Receipt,
-    ReceiptRef, Release, ScorecardBody, Signoff, Statement, Subject, Tool, Waiver, Withdrawal,
+    Authorization, Basis, Body, CandidateCounts, Comparison, Decision, Evidence, GateBody, Kind, Moment, Predicate,
+    Receipt, ReceiptRef, Release, ScorecardBody, Signoff, Statement, Subject, Tool, Waiver, Withdrawal,
 };
 use crate::scorecard::{RegressionReport, Scorecard};
 use crate::trust::{self, KeyRecord, Person, Role, Rules, SecretKey, Signer as _, Standing as KeyStanding, Thresholds};
@@ -71,11 +71,24 @@ struct World {
     trust: trust::Statement,
     decisions: Decisions,
     next: u64,
+    /// Whether rounds from now on have their questions in the ledger.
+    held: bool,
+}
+
+fn questions(held: bool) -> Evidence {
+    Evidence {
+        role: "questions".parse().unwrap(),
+        blake3: ObjectId::of(b"q"),
+        sha256: Sha256::of(b"q"),
+        size: 1,
+        media_type: "application/jsonl".to_owned(),
+        held,
+    }
 }
 
 impl World {
     fn new(trusted: &Trusted) -> Self {
-        let mut world = Self { trust: trusted.statement(), decisions: Decisions::default(), next: 0 };
+        let mut world = Self { trust: trusted.statement(), decisions: Decisions::default(), next: 0, held: true };
         world.say(ANN, 0, Body::Trust(trusted.statement()));
         world
     }
@@ -83,7 +96,8 @@ impl World {
     fn predicate(&self, day: i64, body: Body) -> Predicate {
         let tool = Tool { name: "test".to_owned(), version: "1".to_owned() };
         let (index, recorded_at) = (self.next, moment(day));
-        Predicate { index, recorded_at, tool, trust: None, evidence: Vec::new(), note: None, body }
+        let evidence = if matches!(body, Body::Scorecard(_)) { vec![questions(self.held)] } else { Vec::new() };
+        Predicate { index, recorded_at, tool, trust: None, evidence, note: None, body }
     }
 
     fn say(&mut self, signer: u8, day: i64, body: Body) -> ReceiptRef {
@@ -466,6 +480,28 @@ fn rules_of_cards_hold_for_everything_that_a_go_rests_on() {
     let odd = world.comparison(base, current, incomparable);
     world.go(ANN, gate, &[odd]);
     assert_eq!(world.judged(gate, 1), ["comparison-incomparable"]);
+}
+
+#[test]
+fn a_comparison_of_questions_that_nobody_holds_does_not_say_what_must_pass() {
+    let mut world = World::new(&Trusted::default());
+    let held = world.round(Basis::Recomputed);
+    world.held = false;
+    let sealed = world.round(Basis::Recomputed);
+    let gate = world.gate(CI, true);
+    let of_held = world.comparison(sealed, held, clean());
+    world.go(ANN, gate, &[of_held]);
+    assert_eq!(world.judged(gate, 1), NONE, "the current round says what must pass");
+    let of_sealed = world.comparison(held, sealed, regressed());
+    world.go(ANN, gate, &[of_sealed]);
+    assert_eq!(world.judged(gate, 1), ["comparison-regressed", "must-pass-unknown"]);
+    world.waive(ANN, of_sealed, Code::ComparisonRegressed, 9);
+    world.go(ANN, gate, &[of_sealed]);
+    assert_eq!(world.judged(gate, 1), ["must-pass-unknown"]);
+    world.waive(ANN, of_sealed, Code::MustPassUnknown, 9);
+    world.go(ANN, gate, &[of_sealed]);
+    assert_eq!(world.judged(gate, 1), NONE);
+    assert_eq!(world.judged(gate, 9), ["comparison-regressed", "must-pass-unknown"], "until the waivers expire");
 }
 
 #[test]

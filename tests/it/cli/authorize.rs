@@ -256,6 +256,47 @@ fn questions_known_by_names_only_block_while_the_rule_is_in_force() {
     assert!(run.stdout.contains("names-only"), "{}", run.stdout);
 }
 
+/// A sealed set says of no question that it must pass, and a round by itself is searched as a compared one is.
+#[test]
+fn what_must_pass_is_known_to_pass_or_blocks() {
+    let office = Office::under(parts(1), |_, _| {});
+    let questions = r#"{"question":"2+2?","expected":"4","id":"a"}
+{"question":"poison?","expected":"no","id":"b","must_pass":true}
+"#;
+    office.sandbox.write("q.jsonl", questions);
+    office.sandbox.write("a.jsonl", "{\"reply\":\"4\",\"receipt\":{\"status\":\"answered\"}}\n".repeat(2));
+    office.sandbox.ok(&["questions", "seal", "q.jsonl", "-o", "sealed.jsonl"]);
+    for _ in 0..2 {
+        office.ok("ci", &["append", "--questions", "sealed.jsonl", "--answers", "a.jsonl", "--sealed"]);
+    }
+    office.run("ci", &["compare", "--record"]);
+    let said = office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#4"]);
+    assert!(said.contains("still missing: must-pass-unknown: the ledger does not hold the questions of #3"), "{said}");
+    let (code, document) = office.sandbox.json(&["authorize", "--record", "--key", "ci.key"]);
+    schema::check(&document);
+    assert_eq!((code, codes(&document)), (3, vec!["must-pass-unknown"]));
+    let run = office.sandbox.run(&["authorize"]);
+    for part in [
+        "  must-pass-unknown  receipt #4  tester\n    found   the ledger does not hold the questions of #3, compared in #4: which of them must pass is unknown\n",
+        "    rule    a question that must pass is known to pass\n",
+        "    remedy  a comparison of rounds whose questions are held, or `proofmark waive '#4' --check must-pass-unknown --expires 30d --reason TEXT` and",
+    ] {
+        assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
+    }
+    assert!(office.sandbox.ok(&["status"]).contains("next       proofmark waive '#4' --check must-pass-unknown"));
+    office.ok("bob", &["waive", "#4", "--check", "must-pass-unknown", "--expires", "9d", "--reason", "I looked"]);
+    office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#4"]);
+    office.sandbox.ok(&["authorize", "--record", "--key", "ci.key"]);
+    assert!(office.sandbox.ok(&["verify", "--replay"]).contains("no findings"));
+    // The same questions with their text, taken in without a comparison.
+    office.ok("ci", &["append", "--questions", "q.jsonl", "--answers", "a.jsonl", "--line", "open"]);
+    office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#10"]);
+    let (code, document) = office.sandbox.json(&["authorize"]);
+    assert_eq!((code, codes(&document)), (3, vec!["must-pass-failing"]));
+    let found = "a question that must pass fails, or is not known to pass, in #10";
+    assert_eq!(document["reasons"][0]["found"], found);
+}
+
 #[test]
 fn an_older_log_is_refused_by_the_ratchet_and_by_what_is_asked() {
     let office = signed();

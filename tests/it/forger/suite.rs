@@ -491,6 +491,9 @@ fn rules() -> Vec<Forgery> {
                 "AUTHORIZED on what a round is",
                 "AUTHORIZED over a question that must pass",
                 "AUTHORIZED over what must pass, incomparable and waived",
+                "questions that nobody holds",
+                "AUTHORIZED over questions that nobody holds",
+                "AUTHORIZED over a round by itself in which what must pass fails",
                 "AUTHORIZED at a look too many",
                 "predictions that are lost",
             ],
@@ -529,7 +532,8 @@ fn newest() -> proofmark::authorize::Request {
 }
 
 /// What is honest, and must be released.
-const HONEST: [&str; 5] = [
+const HONEST: [&str; 6] = [
+    "questions that nobody holds, waived",
     "nothing wrong",
     "a key retired after it signed",
     "a regression that is waived",

@@ -105,6 +105,13 @@ impl Told {
         self.say(Body::Scorecard(body), &person())
     }
 
+    /// Two rounds whose questions nobody holds, and their comparison.
+    pub fn compared_unheld(&mut self) -> [ReceiptRef; 3] {
+        let (base, current) = (self.asserted(), self.asserted());
+        let (body, _) = self.story.forge.compared(base, current);
+        [base, current, self.say(Body::Comparison(body), &person())]
+    }
+
     /// A round that was imported from a table with the names of its questions and no text.
     pub fn named(&mut self) -> ReceiptRef {
         let (body, evidence) = self.story.forge.imported("id,correct\nq1,1\n");
@@ -362,6 +369,16 @@ fn waivers() -> Vec<Case> {
                 told.go(gate, &[all[0], all[1], all[2], waiver], &ann());
             },
         ),
+        case("questions that nobody holds", &[], &["must-pass-unknown"], |told, gate| {
+            let all = told.compared_unheld();
+            told.go(gate, &all, &ann());
+        }),
+        case("questions that nobody holds, waived", &[], &[], |told, gate| {
+            let all = told.compared_unheld();
+            let waiver = told.waive(all[2], "must-pass-unknown", days(9), &bob());
+            let go = told.go(gate, &[all[0], all[1], all[2], waiver], &ann());
+            told.record(told.authorized(gate, &[all[0], all[1], all[2], waiver, go]));
+        }),
         case("a waiver without expiry", &[C::ReceiptMalformed], &["ledger-unsound", regressed], |told, gate| {
             let all = told.regressed();
             told.waive(all[2], regressed, days(9), &bob());
@@ -577,6 +594,26 @@ fn authorizations() -> Vec<Case> {
                 let waiver = told.waive(compared, "comparison-incomparable", days(9), &bob());
                 let go = told.go(gate, &[base, current, compared, waiver], &ann());
                 told.record(told.authorized(gate, &[base, current, compared, waiver, go]));
+            },
+        ),
+        case(
+            "AUTHORIZED over questions that nobody holds",
+            &[C::AuthorizationDiffers],
+            &["must-pass-unknown"],
+            |told, gate| {
+                let all = told.compared_unheld();
+                let go = told.go(gate, &all, &ann());
+                told.record(told.authorized(gate, &[all[0], all[1], all[2], go]));
+            },
+        ),
+        case(
+            "AUTHORIZED over a round by itself in which what must pass fails",
+            &[C::AuthorizationUnproven],
+            &["must-pass-failing"],
+            |told, gate| {
+                let round = told.failing_what_must_pass();
+                let go = told.go(gate, &[round], &ann());
+                told.record(told.authorized(gate, &[round, go]));
             },
         ),
         case_under(

@@ -106,8 +106,15 @@ impl Wild {
 
     fn waiver(&mut self) -> Option<Body> {
         let target = if self.dice.roll(6) == 0 { self.any() } else { self.any_of(&["scorecard", "comparison"])? };
-        let checks = ["comparison-regressed", "comparison-incomparable", "asserted-card", "looks-exceeded", "no-go"];
-        let check = checks[self.dice.roll(5)].parse().unwrap();
+        let checks = [
+            "comparison-regressed",
+            "comparison-incomparable",
+            "must-pass-unknown",
+            "asserted-card",
+            "looks-exceeded",
+            "no-go",
+        ];
+        let check = checks[self.dice.roll(6)].parse().unwrap();
         let expires = self.moment();
         Some(Body::Waiver(Waiver { target, check, reason: because(), expires }))
     }
@@ -161,7 +168,8 @@ impl Wild {
             }
             1..=3 => {
                 let wrong: Vec<usize> = (0..self.dice.roll(3)).collect();
-                let (body, evidence) = self.forge.honest(&wrong);
+                let (body, mut evidence) = self.forge.honest(&wrong);
+                evidence[0].held = self.dice.roll(4) > 0;
                 let basis = if self.dice.roll(4) == 0 { Basis::Asserted } else { Basis::Recomputed };
                 let field = if self.dice.roll(2) == 0 { Fact::Prompts } else { Fact::Model };
                 let unknown = if self.dice.roll(4) == 0 { vec![Unknown { field, allowed: true }] } else { Vec::new() };
