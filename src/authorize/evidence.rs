@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::AuthorizeError;
 use super::ledger::Audited;
+use crate::calibrate::{Finding, Profile};
 use crate::gate::{CandidateReport, Report};
-use crate::ledger::{GateRun, Ledger, NumberedRound, compare_rounds, fails_what_must_pass};
+use crate::ledger::{GateRun, Ledger, NumberedRound, compare_rounds, fails_what_must_pass, gate_profile};
 use crate::receipt::{Body, Receipt, ReceiptRef};
 use crate::release::{Code, Decisions, Judgement, Reason, judge_content};
 use crate::scorecard::Tolerance;
@@ -21,8 +22,8 @@ pub(super) struct Evidence {
     unreadable: Vec<Reason>,
     /// What comparisons and rounds say beyond their receipts.
     compared: Vec<Reason>,
-    /// Comparisons that let more pass than usual, and say so.
-    lenient: Vec<String>,
+    /// What a reader should know of how strict comparisons and the profile are: no rule looks at it.
+    cautions: Vec<String>,
     /// Gate runs so far that looked at the candidate's held-out records.
     looks: u64,
 }
@@ -49,11 +50,12 @@ impl Evidence {
         let mut compared: Vec<_> =
             all.iter().filter_map(|(index, receipt)| compared(ledger, *index, receipt, &receipts)).collect();
         compared.extend(taken_in(&receipts).into_iter().filter_map(|round| by_itself(ledger, &round)));
-        let lenient = all.iter().filter_map(|(index, receipt)| lenient(*index, receipt)).collect();
         let report = receipts.get(&target.index).and_then(|receipt| report(ledger, target.index, receipt));
         let candidate = report.as_ref().and_then(recommended);
         let looks = candidate.map_or(0, |candidate| looks(ledger, audited, target, candidate));
-        Ok(Self { report, held, unreadable, compared, lenient, looks })
+        let mut cautions: Vec<_> = all.iter().filter_map(|(index, receipt)| lenient(*index, receipt)).collect();
+        cautions.extend(receipts.get(&target.index).map_or_else(Vec::new, |receipt| doubtful(ledger, receipt)));
+        Ok(Self { report, held, unreadable, compared, cautions, looks })
     }
 
     /// Every reason that the files give.
@@ -101,16 +103,27 @@ impl Evidence {
         reasons
     }
 
-    /// What the reader should know of how far the replay goes.
+    /// What the reader should know of how far the replay goes, and of the rules that the run was held to.
     pub(super) fn notices(&self) -> impl Iterator<Item = String> {
         let held = self.held.notices.iter().map(|(index, text)| format!("#{index}: {text}"));
-        self.lenient.iter().cloned().chain(held)
+        held.chain(self.cautions.iter().cloned())
     }
 }
 
 /// The candidate that a report recommends.
 pub(super) fn recommended(report: &Report) -> Option<&CandidateReport> {
     report.candidate(report.recommended.as_deref()?)
+}
+
+/// Limits that never fail and the like, and a profile that calls itself what another is called.
+fn doubtful(ledger: &Ledger, receipt: &Receipt) -> Vec<String> {
+    // A profile that cannot be read is a reason already.
+    let Ok(profile) = gate_profile(ledger.store(), &receipt.statement().predicate) else { return Vec::new() };
+    let name = format!("profile {} {}", profile.terms().name, profile.digest().short());
+    let other = Profile::built_in(&profile.terms().name).is_ok_and(|known| known.digest() != profile.digest());
+    let borrowed = other.then(|| format!("{name} is not the one that comes with proofmark under this name"));
+    let said = |finding: &Finding| format!("{name}: {} ({}, {})", finding.sentence, finding.code, finding.field);
+    borrowed.into_iter().chain(profile.findings().iter().map(said)).collect()
 }
 
 fn lost(one: ReceiptRef, why: &str) -> Reason {

@@ -75,8 +75,13 @@ pub fn replay_gate(store: &dyn Store, predicate: &Predicate, body: &GateBody) ->
     evaluate(&predictions, Some(&floor)).map_err(GateEvidenceError::Gate)
 }
 
+/// The task profile that a gate run was held to.
+pub fn gate_profile(store: &dyn Store, predicate: &Predicate) -> Result<Profile, GateEvidenceError> {
+    Profile::parse(&single(store, predicate, role::PROFILE)?).map_err(GateEvidenceError::Profile)
+}
+
 fn read_predictions(store: &dyn Store, predicate: &Predicate) -> Result<Predictions, GateEvidenceError> {
-    let profile = Profile::parse(&single(store, predicate, role::PROFILE)?).map_err(GateEvidenceError::Profile)?;
+    let profile = gate_profile(store, predicate)?;
     let role = role::PREDICTIONS;
     if predicate.evidence_of(role).next().is_none() {
         return Err(GateEvidenceError::Count { role, found: 0 });

@@ -32,7 +32,7 @@ pub use completeness::{Completeness, Gap, ListedRound, SystemLooks};
 pub use config::{Config, Defaults, FORMAT};
 pub use evidence::{MAX_RECORD_BYTES, RoundEvidence, RoundEvidenceError, held_bytes, role, scheme_of};
 pub use fork::{ForkEvidence, ForkKind};
-pub use gating::{GateEvidenceError, GateRun, compare_gates, replay_gate};
+pub use gating::{GateEvidenceError, GateRun, compare_gates, gate_profile, replay_gate};
 pub use genesis::{Genesis, default_origin};
 pub use history::{History, Round};
 pub use log::LogIdentity;
