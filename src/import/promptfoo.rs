@@ -279,6 +279,7 @@ fn reference(row: &Json) -> Wording {
         let rendered =
             results.get(place).filter(|_| flat).and_then(|result| at(result, &["metadata", "renderedAssertionValue"]));
         match (at(assert, &["value"]), rendered) {
+            (Some(Json::String(text)), _) if !is_rendered(text) => string(text.clone()),
             (Some(Json::String(template)), rendered) => {
                 substituted(row, template).or_else(|| rendered.cloned()).unwrap_or_else(|| unrendered(row, template))
             }
@@ -305,6 +306,11 @@ fn reference(row: &Json) -> Wording {
 fn substituted(row: &Json, template: &str) -> Option<Json> {
     let name = template.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
     at(&vars(row), &[name]).cloned()
+}
+
+/// Whether promptfoo puts something else in the place of this text. What it says of any other is not looked at.
+fn is_rendered(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%") || text.starts_with("file://")
 }
 
 /// A template that nobody rendered, beside the variables where it has any.

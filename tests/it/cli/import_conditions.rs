@@ -106,6 +106,13 @@ fn judges_inside_of_sets_count_like_others() {
     let compared = sandbox.run(&["compare"]);
     assert_eq!(compared.code, 2);
     assert!(compared.stdout.contains("24 questions changed"), "{}", compared.stdout);
+    // A text that is no template is what stands there, whatever is said of how it was rendered.
+    imported(&sandbox, "promptfoo", "results.json", &results(|_| {}));
+    let mut other = results(|_| {});
+    other["results"]["results"][3]["testCase"]["assert"][0]["value"] = json!("zz");
+    imported(&sandbox, "promptfoo", "results.json", &other);
+    let compared = sandbox.run(&["compare"]);
+    assert!(compared.code == 2 && compared.stdout.contains("1 question changed: q04"), "{}", compared.stdout);
     // A set that asserts nothing judges nothing.
     let empty = results(|row| row["testCase"]["assert"] = json!([{"type": "assert-set", "assert": []}]));
     sandbox.write("results.json", empty.to_string());
