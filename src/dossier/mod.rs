@@ -1,7 +1,7 @@
 //! Dossiers: one file with everything that verifying one receipt takes, for someone who has neither the ledger nor a
 //! network. `docs/dossier.md` is normative.
 //!
-//! A dossier is an archive ([`archive`]) of `dossier.json`, the signed checkpoint, the receipts with their proofs (or, where
+//! A dossier is an archive (tar) of `dossier.json`, the signed checkpoint, the receipts with their proofs (or, where
 //! it is complete, all entry bundles), and the evidence. The same ledger and the same wishes give the same bytes. Reading one believes
 //! nothing: `crate::verify` audits it by the same rules as a ledger.
 
