@@ -119,21 +119,18 @@ fn a_bare_report_is_judged_and_never_authorized() {
 }
 
 #[test]
-fn limits_that_never_fail_and_a_borrowed_name_are_cautions() {
+fn limits_that_never_fail_are_cautions() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["init", "--person", "tester"]);
     sandbox.write("go.jsonl", GO);
     let profile = sandbox.ok(&["profile", "show", "bristol/v1", "--json"]);
-    sandbox.write("mine.json", profile.replace("0.05", "1"));
+    sandbox.write("mine.json", profile.replace("0.05", "1").replace("bristol/v1", "mine/v1"));
     sandbox.ok(&["gate", "--predictions", "go.jsonl", "--profile", "mine.json", "--record", "--quiet"]);
     sandbox.ok(&["signoff", "#1", "--decision", "go", "--reason", "x"]);
     let (code, document) = sandbox.json(&["authorize"]);
     schema::check(&document);
     let digest = &document["candidate"]["profile"]["blake3"].as_str().unwrap()[..12];
-    let expected = [
-        format!("profile bristol/v1 {digest} is not the one that comes with proofmark under this name"),
-        format!("profile bristol/v1 {digest}: ece is never above 1 (gate-never-fails, gates[2].limit)"),
-    ];
+    let expected = [format!("profile mine/v1 {digest}: ece is never above 1 (gate-never-fails, gates[2].limit)")];
     assert_eq!((code, &document["cautions"]), (0, &json!(expected)));
     let (authorized, status) = (sandbox.ok(&["authorize"]), sandbox.ok(&["status"]));
     for caution in expected {
@@ -141,7 +138,7 @@ fn limits_that_never_fail_and_a_borrowed_name_are_cautions() {
         assert!(status.contains(&format!("caution    {caution}\n")), "{status}");
     }
     for text in [authorized, status] {
-        assert!(text.contains(&format!("profile    bristol/v1 {digest}, coverage floor ")), "{text}");
+        assert!(text.contains(&format!("profile    mine/v1 {digest}, coverage floor ")), "{text}");
     }
 }
 
