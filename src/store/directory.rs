@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Exclusive, Found, Name, Store, StoreError, cell};
 
 const LOCK: &str = "lock";
+/// Where so many temporary files came before, one that cannot be locked is no accident: the file system has no locks.
+const MOST_TEMPORARY: u64 = 100;
 const STAGING: &str = "staging";
 
 /// A folder on a local file system that keeps POSIX rename and fsync semantics.
@@ -97,10 +99,15 @@ impl Directory {
             let path = self.root.join(STAGING).join(format!("tmp-{}-{serial}", std::process::id()));
             let opened = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&path);
             match opened {
-                Ok(file) => {
-                    file.try_lock().map_err(|error| StoreError::io("lock", path.display(), error.into()))?;
+                // Between its making and the lock another writer may take the file for a leftover: then it is being
+                // removed, or is gone, and another one is made.
+                Ok(file) if file.try_lock().is_ok() && file.metadata().is_ok_and(|found| found.nlink() > 0) => {
                     return Ok((file, path));
                 }
+                Ok(file) if serial >= MOST_TEMPORARY => {
+                    file.try_lock().map_err(|error| StoreError::io("lock", path.display(), error.into()))?;
+                }
+                Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(StoreError::io("create", path.display(), error)),
             }

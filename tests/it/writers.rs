@@ -45,10 +45,11 @@ fn eight_writers_lose_and_double_nothing() {
                 })
             })
             .collect();
-        let acknowledged = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        // A writer that failed must not leave the reader reading.
+        let acknowledged: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
         done.store(true, Ordering::SeqCst);
         reader.join().unwrap();
-        acknowledged
+        acknowledged.into_iter().map(Result::unwrap).collect()
     });
     let (code, log) = sandbox.json(&["log", "-n", "1000"]);
     assert_eq!(code, 0);
