@@ -118,20 +118,18 @@ impl<'a, 's> Case<'a, 's> {
     }
 
     fn verdict(&mut self) {
-        let (target, go) = match self.decisions.noted(self.target).map(|noted| &noted.said) {
-            Some(Said::Gate(gate)) => (self.target, gate.go && gate.recommended.is_some()),
-            _ => (self.target, false),
-        };
-        if !go {
-            let by = self.decisions.name_at(target.index).to_owned();
-            let reason = Reason::new(
-                Code::GateBlocked,
-                format!("the verdict of gate receipt #{} is BLOCKED", target.index),
-                "a release needs a gate run whose verdict is GO; a verdict cannot be waived",
-                "a model that keeps every gate: `proofmark gate --record` with its predictions",
-            );
-            self.add(reason.at(target).by(by));
+        let said = self.decisions.noted(self.target).map(|noted| &noted.said);
+        if matches!(said, Some(Said::Gate(gate)) if gate.go && gate.recommended.is_some()) {
+            return;
         }
+        let by = self.decisions.name_at(self.target.index).to_owned();
+        let reason = Reason::new(
+            Code::GateBlocked,
+            format!("the verdict of gate receipt #{} is BLOCKED", self.target.index),
+            "a release needs a gate run whose verdict is GO; a verdict cannot be waived",
+            "a model that keeps every gate: `proofmark gate --record` with its predictions",
+        );
+        self.add(reason.at(self.target).by(by));
     }
 
     fn withdrawn(&mut self) {
