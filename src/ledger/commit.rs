@@ -4,7 +4,7 @@
 //! checkpoint can always be made again from them, so they need no fsync of their own, except that a tile which will not
 //! be written again is settled when it is full.
 
-use super::snapshot::{MAX_BUNDLE_BYTES, is_missing, read_bundle, read_tile};
+use super::snapshot::{MAX_BUNDLE_BYTES, is_missing, present, read_bundle, read_tile};
 use super::{LedgerError, LogIdentity, checkpoint_name};
 use crate::merkle::{Bundle, BundleWriter, Checkpoint, Frontier, Note, TileName, leaf_hash, partial_tiles};
 use crate::store::{Exclusive, Name, Store};
@@ -139,7 +139,7 @@ fn lost(error: LedgerError, cell: &[u8], published: &[u8], log: &LogIdentity) ->
 fn last_bundle_is_placed(store: &dyn Store, checkpoint: &Checkpoint) -> Result<bool, LedgerError> {
     let last = checkpoint.size().saturating_sub(1) / WIDTH;
     match TileName::in_tree(0, last, checkpoint.size()).and_then(TileName::bundle) {
-        Some(bundle) => Ok(super::snapshot::present(store, bundle).is_ok()),
+        Some(bundle) => Ok(present(store, bundle, |name| store.size(name)).is_ok()),
         None => Ok(true),
     }
 }

@@ -90,15 +90,11 @@ fn published_note(store: &dyn Store) -> Result<Vec<u8>, LedgerError> {
 fn first_entry(store: &dyn Store, size: u64) -> Result<Vec<u8>, LedgerError> {
     let bundle = TileName::in_tree(0, 0, size).and_then(TileName::bundle);
     let bundle = bundle.ok_or(LedgerError::NoTrust)?;
-    let (name, mut content) = super::snapshot::until_present(|| {
-        let name = super::snapshot::present(store, bundle)?;
-        let content = store.open(&name)?.ok_or_else(|| LedgerError::Missing { name: name.to_string() })?;
-        Ok((name, content))
-    })?;
+    let (name, mut content) = super::snapshot::present(store, bundle, |name| store.open(name))?;
     let cut = || MerkleError::Bundle { width: bundle.width(), entry: 0, offset: 0, reason: "it ends within an entry" };
     let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => LedgerError::Log(cut()),
-        _ => LedgerError::Store(StoreError::io("read", &name, error)),
+        _ => LedgerError::Store(StoreError::io("read", name, error)),
     };
     let mut length = [0u8; 2];
     content.read_exact(&mut length).map_err(failed)?;

@@ -35,30 +35,33 @@ pub struct Snapshot<'a> {
     note: Vec<u8>,
 }
 
-/// A tile's name in the store, or that of a wider version of it: a writer may have pruned the partial tile that the
-/// checkpoint names, and the first hashes (or entries) of a wider one are the same.
-pub(super) fn present(store: &dyn Store, tile: TileName) -> Result<Name, LedgerError> {
-    let exact: Name = tile.to_string().parse()?;
-    if store.size(&exact)?.is_some() {
-        return Ok(exact);
-    }
-    let full: Name = tile.full().to_string().parse()?;
-    if store.size(&full)?.is_some() {
-        return Ok(full);
-    }
-    let mut wider: Vec<_> = store.list(&format!("{full}.p"))?.into_iter().filter_map(|name| width_of(&name)).collect();
-    wider.retain(|(width, _)| *width > tile.width());
-    wider.into_iter().min().map(|(_, name)| name).ok_or_else(|| LedgerError::Missing { name: exact.to_string() })
-}
-
-fn width_of(name: &Name) -> Option<(u16, Name)> {
-    let tile: TileName = name.as_str().parse().ok()?;
-    Some((tile.width(), name.clone()))
+/// A tile as `look` finds it under its name, or under that of a wider version of it: a writer may have pruned the partial
+/// tile that the checkpoint names, and the first hashes (or entries) of a wider one are the same.
+pub(super) fn present<T>(
+    store: &dyn Store,
+    tile: TileName,
+    look: impl Fn(&Name) -> Result<Option<T>, StoreError>,
+) -> Result<(TileName, T), LedgerError> {
+    until_present(|| {
+        let exact: Name = tile.to_string().parse()?;
+        if let Some(found) = look(&exact)? {
+            return Ok((tile, found));
+        }
+        let full: Name = tile.full().to_string().parse()?;
+        if let Some(found) = look(&full)? {
+            return Ok((tile.full(), found));
+        }
+        let partial = store.list(&format!("{full}.p"))?.into_iter().filter_map(|name| name.as_str().parse().ok());
+        let wider = partial.filter(|there: &TileName| there.width() > tile.width()).min_by_key(|there| there.width());
+        let missing = || LedgerError::Missing { name: exact.to_string() };
+        let wider = wider.ok_or_else(missing)?;
+        Ok((wider, look(&wider.to_string().parse()?)?.ok_or_else(missing)?))
+    })
 }
 
 /// Looks for something until it is there: between finding a partial tile and reading it, a writer may have put a wider
 /// one in its place.
-pub(super) fn until_present<T>(mut look: impl FnMut() -> Result<T, LedgerError>) -> Result<T, LedgerError> {
+fn until_present<T>(mut look: impl FnMut() -> Result<T, LedgerError>) -> Result<T, LedgerError> {
     for _ in 1..LOOKS {
         match look() {
             Err(LedgerError::Missing { .. }) => {}
@@ -69,13 +72,7 @@ pub(super) fn until_present<T>(mut look: impl FnMut() -> Result<T, LedgerError>)
 }
 
 fn read_present(store: &dyn Store, tile: TileName) -> Result<(TileName, Vec<u8>), LedgerError> {
-    until_present(|| {
-        let name = present(store, tile)?;
-        let missing = || LedgerError::Missing { name: name.to_string() };
-        let bytes = store.read(&name, MAX_BUNDLE_BYTES)?.ok_or_else(missing)?;
-        let found: TileName = name.as_str().parse()?;
-        Ok((found, bytes))
-    })
+    present(store, tile, |name| store.read(name, MAX_BUNDLE_BYTES))
 }
 
 /// A tile of hashes, cut to the width asked for.

@@ -3,17 +3,19 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Exclusive, Found, Name, Store, StoreError, cell};
+use super::{Exclusive, Found, Name, Store, StoreError, cell, read_whole};
 
 const LOCK: &str = "lock";
 /// Where so many temporary files came before, one that cannot be locked is no accident: the file system has no locks.
 const MOST_TEMPORARY: u64 = 100;
 const STAGING: &str = "staging";
+/// Bytes that are read and written at once.
+const BLOCK: usize = 64 << 10;
 
 /// A folder on a local file system that keeps POSIX rename and fsync semantics.
 #[derive(Debug)]
@@ -114,17 +116,10 @@ impl Directory {
         }
     }
 
-    /// Writes a temporary file and renames it to `name`; a failure leaves nothing behind.
-    fn write(&self, name: &Name, content: &mut dyn Read, durable: bool) -> Result<(), StoreError> {
-        if durable && name.split().0 != STAGING {
-            self.make_durable_folder(name.split().0)?;
-        } else {
-            self.make_folder(name.split().0)?;
-        }
+    /// Has `fill` write a temporary file and renames it to `name`; a failure leaves nothing behind.
+    fn write(&self, name: &Name, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), StoreError> {
         let (mut file, path) = self.temporary()?;
-        let written = io::copy(content, &mut file)
-            .and_then(|_| if durable { file.sync_all() } else { Ok(()) })
-            .and_then(|()| fs::rename(&path, self.path(name)));
+        let written = fill(&mut file).and_then(|()| fs::rename(&path, self.path(name)));
         written.map_err(|error| {
             let _ = fs::remove_file(&path);
             StoreError::io("write", name, error)
@@ -215,8 +210,20 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
+/// Copies in blocks that are larger than those of `io::copy`.
+fn copy(content: &mut dyn Read, file: &mut File) -> io::Result<()> {
+    let mut block = vec![0u8; BLOCK];
+    loop {
+        let filled = fill(content, &mut block)?;
+        file.write_all(&block[..filled])?;
+        if filled < block.len() {
+            return Ok(());
+        }
+    }
+}
+
 pub(super) fn same_stream(left: &mut dyn Read, right: &mut dyn Read) -> io::Result<bool> {
-    let (mut one, mut two) = (vec![0u8; 1 << 16], vec![0u8; 1 << 16]);
+    let (mut one, mut two) = (vec![0u8; BLOCK], vec![0u8; BLOCK]);
     loop {
         let filled = fill(left, &mut one)?;
         if filled != fill(right, &mut two)? || one[..filled] != two[..filled] {
@@ -250,8 +257,17 @@ impl Store for Directory {
             // Whoever wrote it may have died before it was durable.
             return self.settle(std::slice::from_ref(name));
         }
-        self.write(name, content, true)?;
-        let folder = self.root.join(name.split().0);
+        let folder = name.split().0;
+        if folder == STAGING {
+            self.make_folder(folder)?
+        } else {
+            self.make_durable_folder(folder)?
+        }
+        self.write(name, |file| {
+            copy(content, file)?;
+            file.sync_all()
+        })?;
+        let folder = self.root.join(folder);
         sync_folder(&folder).map_err(|error| StoreError::io("sync the folder of", name, error))
     }
 
@@ -261,7 +277,8 @@ impl Store for Directory {
     }
 
     fn publish(&self, name: &Name, content: &[u8]) -> Result<(), StoreError> {
-        self.write(name, &mut &content[..], false)
+        self.make_folder(name.split().0)?;
+        self.write(name, |file| file.write_all(content))
     }
 
     fn settle(&self, names: &[Name]) -> Result<(), StoreError> {
@@ -280,6 +297,13 @@ impl Store for Directory {
 
     fn open(&self, name: &Name) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
         Ok(self.open_plain(name)?.map(|file| Box::new(file) as _))
+    }
+
+    fn read(&self, name: &Name, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(file) = self.open_plain(name)? else { return Ok(None) };
+        let size = file.metadata().map_err(|error| StoreError::io("look at", name, error))?.len();
+        // One read for all of it, and one that finds the end.
+        read_whole(name, file, size.saturating_add(1), limit).map(Some)
     }
 
     fn size(&self, name: &Name) -> Result<Option<u64>, StoreError> {

@@ -174,12 +174,17 @@ pub trait Store: Send + Sync {
     fn read(&self, name: &Name, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(content) = self.open(name)? else { return Ok(None) };
         // Reading into a vector that is empty would begin with reads of 32 bytes.
-        let mut bytes = Vec::with_capacity(limit.min(FIRST_READ) as usize);
-        let taken = content.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-        taken.map_err(|error| StoreError::io("read", name, error))?;
-        if bytes.len() as u64 > limit {
-            return Err(StoreError::TooLarge { name: name.to_string(), limit });
-        }
-        Ok(Some(bytes))
+        read_whole(name, content, FIRST_READ, limit).map(Some)
     }
+}
+
+/// Reads `content` to its end, into memory for `expected` bytes at first, and refuses more than `limit`.
+fn read_whole(name: &Name, content: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::with_capacity(expected.min(limit.saturating_add(1)) as usize);
+    let taken = content.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    taken.map_err(|error| StoreError::io("read", name, error))?;
+    if bytes.len() as u64 > limit {
+        return Err(StoreError::TooLarge { name: name.to_string(), limit });
+    }
+    Ok(bytes)
 }
