@@ -821,14 +821,14 @@ class Decisions:
 
     RESTABLE = ("scorecard", "comparison", "baseline", "gate", "waiver")
     WAIVABLE = {
-        "comparison": ("comparison-regressed", "comparison-incomparable", "must-pass-unknown"),
-        "scorecard": ("asserted-card", "looks-exceeded"),
+        "comparison": ("comparison-regressed", "comparison-incomparable", "comparison-lenient", "must-pass-unknown"),
+        "scorecard": ("must-pass-unknown", "asserted-card", "looks-exceeded"),
     }
     # Found elsewhere: as a broken reference, and by the chain of trust.
     ELSEWHERE = ("reference-broken", "trust-withdrawn")
     BY_LOG = (
         "gate-blocked withdrawn no-go signoff-missing only-appender signer-compromised comparison-incomparable"
-        " comparison-regressed must-pass-unknown asserted-card names-only looks-exceeded waiver-faulty"
+        " comparison-regressed comparison-lenient must-pass-unknown asserted-card names-only looks-exceeded waiver-faulty"
     ).split()
 
     def __init__(self):
@@ -949,9 +949,10 @@ class Decisions:
             "names-only": rules.get("namesOnlyIdentity") is False and any(one.names_only for one in everything),
             "waiver-faulty": any(waiver.faults for _, waiver in waivers),
         }
+        compared = {name for one in everything if one.kind == "comparison" for name in one.named()}
         for one in everything:
             waived = {waiver.body["check"] for waiver in one.waivers if waiver in good}
-            found.update({code: True for code in self.failing(one, rules) if code not in waived})
+            found.update({code: True for code in self.failing(one, rules, compared) if code not in waived})
         idle = {waiver.reference for _, waiver in waivers if waiver not in good}
         rests_on = sorted({name for name in rests if name not in idle} | {go.reference for go in goes})
         return {code for code, is_so in found.items() if is_so}, rests_on
@@ -966,15 +967,21 @@ class Decisions:
         content = {signoff.who for signoff in self.goes(target, now, at)}
         return any(one.who not in content and self.is_standing(one, now) for one in target.signoffs)
 
-    def failing(self, one, rules):
+    def failing(self, one, rules, compared):
         """The checks that can be waived."""
+        found = {}
         if one.kind == "comparison":
             report, current = one.body["report"], self.noted(one.named()[1])
-            found = ["comparison-regressed"] if report["regressed"] else []
-            found = found if report["comparable"] else ["comparison-incomparable"]
-            return found + ["must-pass-unknown"] * (current is None or not current.text_held)
-        asserted = rules.get("recomputedOnly") and one.body.get("basis") == "asserted"
-        return ["asserted-card"] * bool(asserted) + ["looks-exceeded"] * (one.looks > rules.get("maxLooks", one.looks))
+            found["comparison-incomparable"] = not report["comparable"]
+            found["comparison-regressed"] = report["comparable"] and report["regressed"]
+            lenient = one.body["tolerance"] > 1e-9 or "allowUnknown" in one.body
+            found["comparison-lenient"] = report["comparable"] and lenient
+            found["must-pass-unknown"] = not (current and current.text_held)
+        elif one.kind == "scorecard":
+            found["must-pass-unknown"] = not one.text_held and one.reference not in compared
+            found["asserted-card"] = rules.get("recomputedOnly") and one.body["basis"] == "asserted"
+            found["looks-exceeded"] = one.looks > rules.get("maxLooks", one.looks)
+        return [code for code, is_so in found.items() if is_so]
 
     def counts(self, signoff, now, at):
         """Whether a person's last sign-off is a GO that counts."""

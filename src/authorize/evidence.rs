@@ -22,7 +22,7 @@ pub(super) struct Evidence {
     unreadable: Vec<Reason>,
     /// What comparisons and rounds say beyond their receipts.
     compared: Vec<Reason>,
-    /// What a reader should know of how strict comparisons and the profile are: no rule looks at it.
+    /// What a reader should know of how strict comparisons and the profile are, whatever the rules say of it.
     cautions: Vec<String>,
     /// Gate runs so far that looked at the candidate's held-out records.
     looks: u64,
@@ -148,11 +148,10 @@ fn looks(ledger: &Ledger, audited: &Audited<'_>, target: ReceiptRef, candidate: 
     gates.filter(|index| looked(*index)).count() as u64
 }
 
-/// That a comparison allows a loss, or what nobody knows: whoever made it chose that, and no rule looks at it.
+/// That a comparison allows a loss, or what nobody knows: whoever made it chose that, and who waived it may have forgotten.
 fn lenient(index: u64, receipt: &Receipt) -> Option<String> {
     let Body::Comparison(body) = &receipt.statement().predicate.body else { return None };
-    let lenient = body.is_tolerant() || !body.allow_unknown.is_empty();
-    lenient.then(|| format!("comparison #{index} of #{} says: {}", body.current.index, body.outcome()))
+    body.is_lenient().then(|| format!("comparison #{index} of #{} says: {}", body.current.index, body.outcome()))
 }
 
 /// The rounds that are in no comparison: sign-offs take them in by themselves.

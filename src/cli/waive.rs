@@ -12,8 +12,8 @@ use super::signing::SigningOptions;
 /// What the command takes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Checks that can be waived: comparison-regressed, comparison-incomparable and must-pass-unknown of a comparison, asserted-card and
-looks-exceeded of a scorecard. Nothing about signatures, integrity, replay, a gate's verdict, sign-offs, withdrawals or expiry ever.
+Checks that can be waived: comparison-regressed, comparison-incomparable, comparison-lenient and must-pass-unknown of a comparison;
+must-pass-unknown, asserted-card and looks-exceeded of a scorecard. Nothing about signatures, integrity, replay, a gate's verdict, sign-offs, withdrawals or expiry ever.
 
 A waiver counts only for sign-offs made after it, which list it.
 

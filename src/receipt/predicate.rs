@@ -173,9 +173,14 @@ impl Comparison {
         said
     }
 
-    /// Whether it lets more pass than `detect_regression` does unless told otherwise.
-    pub fn is_tolerant(&self) -> bool {
+    /// Whether it lets a greater loss pass than `detect_regression` does unless told otherwise.
+    fn is_tolerant(&self) -> bool {
         self.tolerance > DEFAULT_TOLERANCE.as_f64()
+    }
+
+    /// Whether whoever made it let a loss pass, or something that nobody knows.
+    pub fn is_lenient(&self) -> bool {
+        self.is_tolerant() || !self.allow_unknown.is_empty()
     }
 
     fn hold_together(&self) -> Result<(), ReceiptError> {

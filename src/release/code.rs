@@ -65,9 +65,11 @@ codes! {
     ComparisonRegressed "comparison-regressed" log;
     /// A comparison that the decision rests on compares what cannot be compared.
     ComparisonIncomparable "comparison-incomparable" log;
+    /// A comparison that the decision rests on was told to let a loss pass, or something that nobody knows.
+    ComparisonLenient "comparison-lenient" log;
     /// A question that must pass fails in a comparison that the decision rests on.
     MustPassFailing "must-pass-failing" files;
-    /// Nobody can tell from the ledger which questions of a comparison that the decision rests on must pass.
+    /// Nobody can tell from the ledger which questions of a comparison, or of a round in none, must pass.
     MustPassUnknown "must-pass-unknown" log;
     /// A card that the decision rests on was handed in, and the ledger counts only recomputed ones.
     AssertedCard "asserted-card" log;
@@ -103,6 +105,7 @@ impl fmt::Display for Code {
 pub const WAIVABLE: &[Code] = &[
     Code::ComparisonRegressed,
     Code::ComparisonIncomparable,
+    Code::ComparisonLenient,
     Code::MustPassUnknown,
     Code::AssertedCard,
     Code::LooksExceeded,
@@ -111,8 +114,10 @@ pub const WAIVABLE: &[Code] = &[
 /// The checks that can be waived on a receipt of this kind.
 pub fn waivable_on(kind: Kind) -> &'static [Code] {
     match kind {
-        Kind::Comparison => &[Code::ComparisonRegressed, Code::ComparisonIncomparable, Code::MustPassUnknown],
-        Kind::Scorecard => &[Code::AssertedCard, Code::LooksExceeded],
+        Kind::Comparison => {
+            &[Code::ComparisonRegressed, Code::ComparisonIncomparable, Code::ComparisonLenient, Code::MustPassUnknown]
+        }
+        Kind::Scorecard => &[Code::MustPassUnknown, Code::AssertedCard, Code::LooksExceeded],
         _ => &[],
     }
 }

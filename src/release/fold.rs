@@ -127,6 +127,8 @@ pub struct ComparisonNote {
     pub regressed: bool,
     /// Whether the two could be compared.
     pub comparable: bool,
+    /// Whether it was told to let a loss pass, or something that nobody knows.
+    pub lenient: bool,
     /// What it says, in a few words: [`crate::receipt::Comparison::outcome`].
     pub outcome: String,
 }
@@ -233,6 +235,7 @@ impl Decisions {
                 current: body.current,
                 regressed: body.report.regressed,
                 comparable: body.report.comparable,
+                lenient: body.is_lenient(),
                 outcome: body.outcome(),
             })),
             Body::Baseline(body) => Said::Baseline(Box::new(body.target)),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{Code, Reason, WAIVABLE, waivable_on};
-use super::fold::{Decisions, Said};
+use super::fold::{ComparisonNote, Decisions, Said};
 use super::objection::listed;
 use super::standing::{Standing, is_good};
 use crate::object::ReceiptId;
@@ -74,6 +74,15 @@ pub fn judge<'a>(decisions: &'a Decisions, now: &Statement, target: ReceiptRef, 
     rests_on.extend(standing.counting().map(|voice| (voice.latest.index, voice.latest.receipt)));
     let rests_on = rests_on.into_iter().map(|(index, receipt)| ReceiptRef { index, receipt }).collect();
     Judgement { reasons, rests_on, standing, waivers }
+}
+
+/// A check that can be waived, and is not passed.
+struct Failing {
+    code: Code,
+    found: String,
+    rule: String,
+    /// What would pass it, but for a waiver.
+    remedy: &'static str,
 }
 
 struct Case<'a, 's> {
@@ -302,7 +311,7 @@ impl<'a, 's> Case<'a, 's> {
         for one in self.all() {
             let Some(noted) = self.decisions.noted(one) else { continue };
             let by = noted.signer.name().to_owned();
-            for (code, found, rule, remedy) in self.failing(one, &noted.said) {
+            for Failing { code, found, rule, remedy } in self.failing(one, &noted.said) {
                 if self.is_waived(one, code) {
                     continue;
                 }
@@ -311,6 +320,8 @@ impl<'a, 's> Case<'a, 's> {
                     Some(format!("; the waiver #{} does not count: {}", waived.waiver.index, waived.doubt.as_ref()?))
                 });
                 let found = format!("{found}{}", doubts.collect::<String>());
+                let waive = format!("`proofmark waive '#{}' --check {code} --expires 30d --reason TEXT`", one.index);
+                let remedy = format!("{remedy}, or {waive} and sign-offs that list the waiver");
                 debug_assert!(WAIVABLE.contains(&code) && waivable_on(noted.kind()).contains(&code));
                 self.add(Reason::new(code, found, rule, remedy).at(one).by(by.clone()));
             }
@@ -342,70 +353,94 @@ impl<'a, 's> Case<'a, 's> {
         }
     }
 
-    fn failing(&self, one: ReceiptRef, said: &Said) -> Vec<(Code, String, String, String)> {
-        let index = one.index;
-        let waive = |code: Code| {
-            format!(
-                "`proofmark waive '#{index}' --check {code} --expires 30d --reason TEXT` and sign-offs that list the waiver"
-            )
-        };
-        let mut failing = Vec::new();
+    fn failing(&self, one: ReceiptRef, said: &Said) -> Vec<Failing> {
         match said {
-            Said::Comparison(note) => {
-                if !note.comparable {
-                    failing.push((
-                        Code::ComparisonIncomparable,
-                        format!(
-                            "comparison #{index} puts #{} and #{} side by side, which cannot be compared",
-                            note.base.index, note.current.index
-                        ),
-                        "a comparison that a release rests on compares what can be compared".to_owned(),
-                        format!("a comparison on one question set, or {}", waive(Code::ComparisonIncomparable)),
-                    ));
-                } else if note.regressed {
-                    failing.push((
-                        Code::ComparisonRegressed,
-                        format!(
-                            "comparison #{index} says that #{} regressed against #{}",
-                            note.current.index, note.base.index
-                        ),
-                        "a round that regressed is not released".to_owned(),
-                        format!("a round that did not regress, or {}", waive(Code::ComparisonRegressed)),
-                    ));
-                }
-                if !self.says_what_must_pass(note.current) {
-                    failing.push((
-                        Code::MustPassUnknown,
-                        format!(
-                            "the ledger does not hold the questions of #{}, compared in #{index}: which of them must pass is unknown",
-                            note.current.index
-                        ),
-                        "a question that must pass is known to pass".to_owned(),
-                        format!("a comparison of rounds whose questions are held, or {}", waive(Code::MustPassUnknown)),
-                    ));
-                }
-            }
-            Said::Scorecard { asserted, looks, .. } => {
-                if *asserted && self.now.rules().recomputed_only == Some(true) {
-                    failing.push((
-                        Code::AssertedCard,
-                        format!("the card of #{index} was handed in, not recomputed"),
-                        "only recomputed cards count (rule recomputedOnly)".to_owned(),
-                        format!("the round appended again from its evidence, or {}", waive(Code::AssertedCard)),
-                    ));
-                }
-                if let Some(most) = self.now.rules().max_looks.filter(|most| looks > most) {
-                    failing.push((
-                        Code::LooksExceeded,
-                        format!("#{index} is look {looks} at its question set"),
-                        format!("a question set may be looked at {most} times (rule maxLooks)"),
-                        format!("a fresh question set, or {}", waive(Code::LooksExceeded)),
-                    ));
-                }
-            }
-            _ => {}
+            Said::Comparison(note) => self.compared(one.index, note),
+            Said::Scorecard { asserted, looks, .. } => self.measured(one, *asserted, *looks),
+            _ => Vec::new(),
+        }
+    }
+
+    fn compared(&self, index: u64, note: &ComparisonNote) -> Vec<Failing> {
+        let (base, current) = (note.base.index, note.current.index);
+        let mut failing = Vec::new();
+        if !note.comparable {
+            failing.push(Failing {
+                code: Code::ComparisonIncomparable,
+                found: format!(
+                    "comparison #{index} puts #{base} and #{current} side by side, which cannot be compared"
+                ),
+                rule: "a comparison that a release rests on compares what can be compared".to_owned(),
+                remedy: "a comparison on one question set",
+            });
+        }
+        if note.comparable && note.regressed {
+            failing.push(Failing {
+                code: Code::ComparisonRegressed,
+                found: format!("comparison #{index} says that #{current} regressed against #{base}"),
+                rule: "a round that regressed is not released".to_owned(),
+                remedy: "a round that did not regress",
+            });
+        }
+        if note.comparable && note.lenient {
+            failing.push(Failing {
+                code: Code::ComparisonLenient,
+                found: format!("comparison #{index} of #{current} with #{base} says: {}", note.outcome),
+                rule: "a comparison that a release rests on lets no loss pass, and nothing that is unknown".to_owned(),
+                remedy: "a comparison without `--tolerance` and `--allow-unknown`",
+            });
+        }
+        if !self.says_what_must_pass(note.current) {
+            failing.push(Failing {
+                code: Code::MustPassUnknown,
+                found: format!(
+                    "the ledger does not hold the questions of #{current}, compared in #{index}: which of them must pass is unknown"
+                ),
+                rule: "a question that must pass is known to pass".to_owned(),
+                remedy: "a comparison of rounds whose questions are held",
+            });
         }
         failing
+    }
+
+    fn measured(&self, one: ReceiptRef, asserted: bool, looks: u32) -> Vec<Failing> {
+        let index = one.index;
+        let mut failing = Vec::new();
+        // A round that is compared, or compared with, is judged with the comparison.
+        if !self.says_what_must_pass(one) && !self.is_compared(one) {
+            failing.push(Failing {
+                code: Code::MustPassUnknown,
+                found: format!(
+                    "the ledger does not hold the questions of #{index}, which is in no comparison: which of them must pass is unknown"
+                ),
+                rule: "a question that must pass is known to pass".to_owned(),
+                remedy: "a round whose questions are held",
+            });
+        }
+        if asserted && self.now.rules().recomputed_only == Some(true) {
+            failing.push(Failing {
+                code: Code::AssertedCard,
+                found: format!("the card of #{index} was handed in, not recomputed"),
+                rule: "only recomputed cards count (rule recomputedOnly)".to_owned(),
+                remedy: "the round appended again from its evidence",
+            });
+        }
+        if let Some(most) = self.now.rules().max_looks.filter(|most| looks > *most) {
+            failing.push(Failing {
+                code: Code::LooksExceeded,
+                found: format!("#{index} is look {looks} at its question set"),
+                rule: format!("a question set may be looked at {most} times (rule maxLooks)"),
+                remedy: "a fresh question set",
+            });
+        }
+        failing
+    }
+
+    fn is_compared(&self, round: ReceiptRef) -> bool {
+        self.all().into_iter().filter_map(|one| self.decisions.noted(one)).any(|noted| match &noted.said {
+            Said::Comparison(note) => note.base == round || note.current == round,
+            _ => false,
+        })
     }
 
     /// Whether the ledger holds the text of a round's questions.

@@ -242,13 +242,32 @@ fn questions_known_by_names_only_block_while_the_rule_is_in_force() {
     office.ok("ci", &["import", "csv", "a.csv"]);
     let unknown = proofmark::scorecard::Fact::ALL.map(|fact| ["--allow-unknown", fact.as_str()]).concat();
     office.ok("ci", &[&["compare", "--record"], unknown.as_slice()].concat());
-    office.ok("ann", &["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#4"]);
+    let go = ["signoff", "#1", "--decision", "go", "--reason", "x", "--with", "#4"];
+    assert!(
+        office
+            .ok("ann", &go)
+            .contains("still missing: comparison-lenient: comparison #4 of #3 with #2 says: not regressed")
+    );
+    let run = office.sandbox.run(&["authorize"]);
+    assert_eq!(run.code, 3);
+    for part in [
+        "comparison-lenient  receipt #4  tester\n    found   comparison #4 of #3 with #2 says: not regressed (unknown and allowed: ",
+        "    rule    a comparison that a release rests on lets no loss pass, and nothing that is unknown\n",
+        "    remedy  a comparison without `--tolerance` and `--allow-unknown`, or `proofmark waive '#4' --check comparison-lenient --expires",
+    ] {
+        assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
+    }
+    office.ok(
+        "bob",
+        &["waive", "#4", "--check", "comparison-lenient", "--expires", "9d", "--reason", "a table says no more"],
+    );
+    office.ok("ann", &go);
     office.sandbox.ok(&["authorize"]);
     let rule = |value, receipt| {
         office.ok("ann", &["trust", "rule", "namesOnlyIdentity", value]);
         office.ok("bob", &["signoff", receipt, "--decision", "go", "--reason", "agreed"]);
     };
-    rule("false", "#6");
+    rule("false", "#8");
     let (code, document) = office.sandbox.json(&["authorize", "--record", "--key", "ci.key"]);
     schema::check(&document);
     assert_eq!((code, codes(&document)), (3, vec!["names-only", "names-only"]));
@@ -271,9 +290,9 @@ fn questions_known_by_names_only_block_while_the_rule_is_in_force() {
     // What was appended before the rule is no finding; the recorded decision follows.
     assert!(office.sandbox.ok(&["verify"]).contains("no findings"));
     // The rule taken back, it counts again.
-    rule("off", "#9");
+    rule("off", "#11");
     office.sandbox.ok(&["authorize"]);
-    rule("false", "#11");
+    rule("false", "#13");
     office.ok("ci", &["import", "csv", "a.csv"]);
     let run = office.sandbox.run(&["verify"]);
     assert_eq!(run.code, 3);

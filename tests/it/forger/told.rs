@@ -3,7 +3,7 @@
 use proofmark::receipt::{
     Authorization, Basis, Body, Comparison, Decision, Moment, ReceiptRef, Release, Signoff, Waiver, Withdrawal,
 };
-use proofmark::scorecard::{DEFAULT_TOLERANCE, detect_regression};
+use proofmark::scorecard::{DEFAULT_TOLERANCE, Tolerance, detect_regression};
 use proofmark::trust::{Role, SecretKey, Standing};
 use proofmark::verify::Code as C;
 
@@ -74,11 +74,15 @@ impl Told {
 
     /// Two rounds and their comparison, the second being worse.
     pub fn regressed(&mut self) -> [ReceiptRef; 3] {
+        self.tolerated(DEFAULT_TOLERANCE.as_f64())
+    }
+
+    /// The same, compared with this tolerance.
+    pub fn tolerated(&mut self, tolerance: f64) -> [ReceiptRef; 3] {
         let (base, current) = (self.story.round(&[], &person()), self.story.round(&[1], &person()));
         let card = |index: ReceiptRef| self.story.forge.cards[index.index as usize].clone().unwrap();
-        let report = detect_regression(&card(base), &card(current), DEFAULT_TOLERANCE);
-        let (tolerance, allow_unknown) = (DEFAULT_TOLERANCE.as_f64(), Vec::new());
-        let body = Comparison { base, current, tolerance, report, allow_unknown };
+        let report = detect_regression(&card(base), &card(current), Tolerance::new(tolerance).unwrap());
+        let body = Comparison { base, current, tolerance, report, allow_unknown: Vec::new() };
         [base, current, self.say(Body::Comparison(body), &person())]
     }
 
@@ -373,6 +377,20 @@ fn waivers() -> Vec<Case> {
             let all = told.compared_unheld();
             told.go(gate, &all, &ann());
         }),
+        case("questions that nobody holds, in no comparison", &[], &["must-pass-unknown"], |told, gate| {
+            let round = told.asserted();
+            told.go(gate, &[round], &ann());
+        }),
+        case("a comparison that lets a loss pass", &[], &["comparison-lenient"], |told, gate| {
+            let all = told.tolerated(0.5);
+            told.go(gate, &all, &ann());
+        }),
+        case("a comparison that lets a loss pass, waived", &[], &[], |told, gate| {
+            let all = told.tolerated(0.5);
+            let waiver = told.waive(all[2], "comparison-lenient", days(9), &bob());
+            let go = told.go(gate, &[all[0], all[1], all[2], waiver], &ann());
+            told.record(told.authorized(gate, &[all[0], all[1], all[2], waiver, go]));
+        }),
         case("questions that nobody holds, waived", &[], &[], |told, gate| {
             let all = told.compared_unheld();
             let waiver = told.waive(all[2], "must-pass-unknown", days(9), &bob());
@@ -445,8 +463,9 @@ fn rules() -> Vec<Case> {
         ),
         case_under(recomputed, "a GO on an asserted card that is waived", &[C::AssertedCard], &[], |told, gate| {
             let card = told.asserted();
-            let waiver = told.waive(card, "asserted-card", days(9), &bob());
-            told.go(gate, &[card, waiver], &ann());
+            let [one, other] =
+                ["asserted-card", "must-pass-unknown"].map(|check| told.waive(card, check, days(9), &bob()));
+            told.go(gate, &[card, one, other], &ann());
         }),
         case_under(
             texts,

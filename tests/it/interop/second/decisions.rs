@@ -109,12 +109,13 @@ impl Wild {
         let checks = [
             "comparison-regressed",
             "comparison-incomparable",
+            "comparison-lenient",
             "must-pass-unknown",
             "asserted-card",
             "looks-exceeded",
             "no-go",
         ];
-        let check = checks[self.dice.roll(6)].parse().unwrap();
+        let check = checks[self.dice.roll(checks.len())].parse().unwrap();
         let expires = self.moment();
         Some(Body::Waiver(Waiver { target, check, reason: because(), expires }))
     }
@@ -177,11 +178,17 @@ impl Wild {
             }
             4..=5 => {
                 let pair = self.any_of(&["scorecard"]).zip(self.any_of(&["scorecard"]));
-                (
-                    pair.map(|(base, current)| Body::Comparison(self.forge.compared(base, current).0)),
-                    Vec::new(),
-                    appender,
-                )
+                let body = pair.map(|(base, current)| {
+                    let mut body = self.forge.compared(base, current).0;
+                    if self.dice.roll(4) == 0 {
+                        body.tolerance = [1e-8, 0.5][self.dice.roll(2)];
+                    }
+                    if self.dice.roll(6) == 0 {
+                        body.allow_unknown.push(Fact::Model);
+                    }
+                    Body::Comparison(body)
+                });
+                (body, Vec::new(), appender)
             }
             6..=11 => (self.signoff(), Vec::new(), anyone),
             12..=13 => (self.waiver(), Vec::new(), anyone),
