@@ -1,12 +1,13 @@
 //! A ledger in a folder. Every read refuses symbolic links, FIFOs and devices; every write goes through a temporary
 //! file in `staging/` and a rename.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 use super::{Exclusive, Found, Name, Store, StoreError, cell, read_whole};
 
@@ -22,12 +23,14 @@ const BLOCK: usize = 64 << 10;
 pub struct Directory {
     root: PathBuf,
     written: AtomicU64,
+    /// Folders that were found to be plain, with all that they are in.
+    plain: RwLock<HashSet<String>>,
 }
 
 impl Directory {
     /// The store in `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), written: AtomicU64::new(0) }
+        Self { root: root.into(), written: AtomicU64::new(0), plain: RwLock::default() }
     }
 
     /// The folder.
@@ -39,8 +42,12 @@ impl Directory {
         self.root.join(name.as_str())
     }
 
-    /// Refuses a name one of whose folders is not a plain folder; says whether they are all there.
+    /// Refuses a name one of whose folders is not a plain folder; says whether they are all there. Each is looked at once:
+    /// what stands in the store before it is opened cannot lead out of it.
     fn folders_are_plain(&self, folder: &str) -> Result<bool, StoreError> {
+        if self.plain.read().unwrap_or_else(PoisonError::into_inner).contains(folder) {
+            return Ok(true);
+        }
         let mut path = self.root.clone();
         for segment in folder.split('/').filter(|segment| !segment.is_empty()) {
             path.push(segment);
@@ -51,6 +58,7 @@ impl Directory {
                 Err(error) => return Err(StoreError::io("look at", folder, error)),
             }
         }
+        self.plain.write().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned());
         Ok(true)
     }
 
@@ -68,7 +76,7 @@ impl Directory {
 
     /// Makes sure that a folder is there, without making it durable.
     fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
-        if self.folders_are_plain(folder)? && self.root.is_dir() {
+        if self.folders_are_plain(folder)? && (!folder.is_empty() || self.root.is_dir()) {
             return Ok(());
         }
         let path = self.root.join(folder);
