@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use super::{Exclusive, Found, Name, Store, StoreError, cell, read_whole};
+use super::shelf::OpenFolder;
+use super::{Exclusive, Found, Name, Shelf, Store, StoreError, cell, read_whole};
+use crate::object::ObjectId;
 
 const LOCK: &str = "lock";
 /// Where so many temporary files came before, one that cannot be locked is no accident: the file system has no locks.
@@ -375,6 +377,10 @@ impl Store for Directory {
         let name: Name = LOCK.parse()?;
         let Some(file) = self.open_plain(&name)? else { return Ok(None) };
         cell::read(&file).map_err(|error| StoreError::io("read", LOCK, error))
+    }
+
+    fn shelf(&self, of: &ObjectId) -> Option<Box<dyn Shelf + '_>> {
+        Some(Box::new(OpenFolder::of(&self.root, of)?))
     }
 
     fn hash(&self, name: &Name) -> Result<Option<(blake3::Hash, u64)>, StoreError> {

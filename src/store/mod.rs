@@ -14,8 +14,11 @@ mod faulty;
 mod memory;
 mod name;
 mod objects;
+mod shelf;
 
 use std::io::{self, Read};
+
+use crate::object::ObjectId;
 
 pub use directory::Directory;
 pub use faulty::{Faulty, Schedule};
@@ -121,6 +124,13 @@ pub trait Exclusive {
     fn swap(&mut self, expected: Option<&[u8]>, new: &[u8]) -> Result<bool, StoreError>;
 }
 
+/// A folder of objects that is open, for reading many small ones out of it.
+pub trait Shelf {
+    /// Reads an object that is held raw into `bytes`, which are replaced: says whether a plain file of exactly `size` bytes is
+    /// there and was read. Whatever else is the case, [`Store::open`] says what.
+    fn read(&self, id: &ObjectId, size: usize, bytes: &mut Vec<u8>) -> bool;
+}
+
 /// A place where a ledger can live.
 pub trait Store: Send + Sync {
     /// Stores `content` under a name that never changes its bytes. When this returns, they are durable.
@@ -161,6 +171,12 @@ pub trait Store: Send + Sync {
 
     /// What the cell holds, without waiting for a writer.
     fn cell(&self) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Opens the folder that an object is in, where that makes reading several objects out of it quicker; `None` too where
+    /// the folder cannot be opened, which [`Store::open`] explains.
+    fn shelf(&self, _of: &ObjectId) -> Option<Box<dyn Shelf + '_>> {
+        None
+    }
 
     /// BLAKE3 and length of a name's raw bytes; stores that can map files do it on all cores.
     fn hash(&self, name: &Name) -> Result<Option<(blake3::Hash, u64)>, StoreError> {

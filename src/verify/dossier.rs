@@ -60,7 +60,7 @@ pub fn verify_dossier(
                     dossier (dossier --complete), or the ledger, has all of them";
         docket.notice(NoticeCode::DecisionsUnknown, Some(subject.index), None, text);
     }
-    let Examined { mut report, decisions, now } = close(audit, &opening, Some(subject.index), complete, docket);
+    let Examined { mut report, decisions, now } = close(audit, &opening, Some(subject.index), complete, docket)?;
     report.about = Some(About::of(subject, &shown, &decisions, now.as_ref(), complete));
     Ok(report)
 }

@@ -4,8 +4,9 @@
 //! what is no ledger at all, for one of a later format, and for failures of this machine. Nothing here needs an index, a
 //! network or a clock, and nothing is written.
 //!
-//! One pass: bundles are read, parsed, hashed and their signatures checked on all cores, a window at a time; the tree is
-//! computed again in order and held against every stored tile and the signed root; objects are hashed once each.
+//! One pass: bundles are read, parsed, hashed and their signatures checked on all cores, a window at a time, while the window
+//! before is taken in: the tree is computed again in order and held against every stored tile and the signed root, trust is
+//! asked at each index. Objects are hashed once each, some thousands together, so that those of one folder come together.
 
 mod about;
 mod decided;
@@ -39,7 +40,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use crate::ledger::{BUNDLES_AT_ONCE, FORMAT};
+use crate::ledger::FORMAT;
 use crate::merkle::{MerkleError, TileName};
 use crate::object::ReceiptId;
 use crate::receipt::Receipt;
@@ -48,7 +49,7 @@ use crate::store::{Store, StoreError};
 use crate::trust::Statement;
 
 use docket::Docket;
-use entries::{Keyring, read_bundles};
+use entries::{Keyring, ReadBundle, read_bundles};
 use evidence::Objects;
 use opening::{Opening, fingerprint};
 use receipts::Receipts;
@@ -60,6 +61,9 @@ const WIDTH: u64 = 256;
 
 /// No bundle is larger: 256 entries of 65,535 bytes with their lengths.
 const MAX_BUNDLE_BYTES: u64 = WIDTH * (2 + 65_535);
+
+/// So many bundles are one window: while one is taken in, in the log's order, the next is read.
+const AT_ONCE: usize = 8;
 
 /// How often a ledger that changes under the audit is read again before that is reported.
 const ATTEMPTS: usize = 3;
@@ -116,7 +120,7 @@ pub struct Examined {
 
 /// Verifies a ledger. `progress` is told how many receipts are done, of how many.
 ///
-/// Memory: a window of [`BUNDLES_AT_ONCE`] bundles, some 200 bytes for each receipt and each object, what sign-offs list,
+/// Memory: two windows of [`AT_ONCE`] bundles, some 200 bytes for each receipt and each object, what sign-offs list,
 /// and in a replay the evidence of one receipt for each core.
 ///
 /// # Errors
@@ -154,7 +158,7 @@ pub fn examine(
                 let text = "the ledger kept changing while it was read; some findings may come from that";
                 docket.notice(NoticeCode::ChangedWhileRead, None, None, text);
             }
-            return Ok(close(audit, &opening, options.only, options.only.is_none(), docket));
+            return close(audit, &opening, options.only, options.only.is_none(), docket);
         }
         before = after;
         attempt += 1;
@@ -183,13 +187,13 @@ fn open(opening: &Opening, options: &Options, docket: &mut Docket) {
 }
 
 /// What is known once the receipts are; `whole` where all of them were looked at.
-fn close(audit: Audit<'_>, opening: &Opening, only: Option<u64>, whole: bool, mut docket: Docket) -> Examined {
-    let Audit { receipts, objects, replayer, shown, .. } = audit;
-    objects.finish(&mut docket);
+fn close(audit: Audit<'_>, opening: &Opening, only: Option<u64>, whole: bool, mut docket: Docket) -> Result<Examined, VerifyError> {
+    let Audit { receipts, mut objects, replayer, shown, .. } = audit;
+    objects.finish(&mut docket)?;
     let (lines, decisions, now) = receipts.finish(replayer.is_some(), whole, shown.as_ref(), &mut docket);
     excuse_completeness(whole, &mut docket);
     let report = Report::new(identity(opening), only, lines, docket.close());
-    Examined { report, decisions, now }
+    Ok(Examined { report, decisions, now })
 }
 
 /// The log holds every round by construction, so the list is whole exactly where the log is.
@@ -246,28 +250,27 @@ impl<'a> Audit<'a> {
         let cell_size = opening.cell.as_ref().map_or(0, |cell| cell.checkpoint.size());
         let tree = Tree::new(store, &opening.survey, cell_size);
         let mut tree = if self.shown.is_some() { tree.without_tiles() } else { tree };
-        for window in self.windows(docket) {
+        let windows = self.windows(docket);
+        let mut ahead = None;
+        for (place, window) in windows.iter().enumerate() {
             // Keys that came in a window before; within one, the chain of trust checks what is signed by a new key.
             keys.learn(self.receipts.keys(), opening.size.saturating_sub(tree.size()));
-            for read in read_bundles(store, &opening.survey, &keys, &window.bundles)? {
-                docket.find_all(read.findings);
-                docket.count(Axis::Structure, "bundles", 1);
-                if read.bundle.index() * WIDTH != tree.size() {
-                    tree.interrupt();
+            let keys = &keys;
+            let read = |window: &Window| read_bundles(store, &opening.survey, keys, &window.bundles);
+            let bundles = ahead.take().unwrap_or_else(|| read(window))?;
+            let (checker, due) = self.objects.due();
+            let mut checked = Vec::new();
+            rayon::in_place_scope(|scope| {
+                if let Some(next) = windows.get(place + 1) {
+                    scope.spawn(|_| ahead = Some(read(next)));
                 }
-                let (mut kept, file) = (Vec::with_capacity(read.entries.len()), read.bundle.to_string());
-                for entry in read.entries {
-                    decided::check_root(&entry, &tree, docket);
-                    tree.push(entry.leaf, docket)?;
-                    kept.extend(self.receipts.take(&file, entry, docket));
-                }
-                if !read.whole {
-                    tree.interrupt();
-                }
-                self.rest_of(&kept, docket)?;
-            }
+                scope.spawn(|_| checked = checker.check_all(&due));
+                self.take(bundles, &mut tree, docket)
+            })?;
+            self.objects.report(checked, docket)?;
             progress(window.end.min(opening.size), opening.size);
         }
+        self.objects.check_waiting(docket)?;
         if tree.size() < opening.size {
             tree.interrupt();
         }
@@ -282,13 +285,45 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
+    /// The next bundles, in order.
+    fn take(
+        &mut self,
+        bundles: Vec<ReadBundle>,
+        tree: &mut Tree<'_>,
+        docket: &mut Docket,
+    ) -> Result<(), VerifyError> {
+        for read in bundles {
+            docket.find_all(read.findings);
+            docket.count(Axis::Structure, "bundles", 1);
+            if read.bundle.index() * WIDTH != tree.size() {
+                tree.interrupt();
+            }
+            let (mut kept, file) = (Vec::with_capacity(read.entries.len()), read.bundle.to_string());
+            for entry in read.entries {
+                decided::check_root(&entry, tree, docket);
+                tree.push(entry.leaf, docket)?;
+                kept.extend(self.receipts.take(&file, entry, docket));
+            }
+            if !read.whole {
+                tree.interrupt();
+            }
+            self.claims_of(&kept, docket)?;
+        }
+        Ok(())
+    }
+
     /// Evidence and replay of receipts whose form, signature and trust were looked at.
     fn rest_of(&mut self, receipts: &[(u64, Receipt)], docket: &mut Docket) -> Result<(), VerifyError> {
+        self.claims_of(receipts, docket)?;
+        self.objects.check_waiting(docket)
+    }
+
+    /// The same, but for the objects, which are taken down to be checked later.
+    fn claims_of(&mut self, receipts: &[(u64, Receipt)], docket: &mut Docket) -> Result<(), VerifyError> {
         let shown = self.shown.as_ref();
         let is_shown = |(index, _): &&(u64, Receipt)| shown.is_none_or(|shown| shown.contains(index));
         let receipts: Vec<_> = receipts.iter().filter(is_shown).collect();
         receipts.iter().for_each(|(index, receipt)| self.objects.take(*index, receipt, docket));
-        self.objects.check_waiting(docket)?;
         let Some(replayer) = &self.replayer else { return Ok(()) };
         let replayed: Vec<_> =
             receipts.par_iter().map(|(index, receipt)| (*index, replayer.replay(*index, receipt))).collect();
@@ -313,7 +348,7 @@ impl<'a> Audit<'a> {
             bundles.extend(TileName::in_tree(0, index, size).and_then(TileName::bundle));
             next = index + 1;
         }
-        let windows = bundles.chunks(BUNDLES_AT_ONCE as usize).map(|bundles| Window {
+        let windows = bundles.chunks(AT_ONCE).map(|bundles| Window {
             end: bundles.last().map_or(0, |bundle| (bundle.index() + 1) * WIDTH),
             bundles: bundles.to_vec(),
         });
