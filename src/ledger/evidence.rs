@@ -108,12 +108,20 @@ impl RoundEvidence {
         withheld: Option<QuestionSet>,
     ) -> Result<Self, RoundEvidenceError> {
         let bytes = |role| held_bytes(store, predicate, role);
-        let questions = match bytes(role::QUESTIONS)? {
-            Some(bytes) => Some(QuestionSet::parse(role::QUESTIONS, bytes.as_slice())?),
-            None => withheld,
-        };
+        let (questions, answers) = rayon::join(
+            || match bytes(role::QUESTIONS)? {
+                Some(bytes) => Ok(Some(QuestionSet::parse(role::QUESTIONS, bytes.as_slice())?)),
+                None => Ok::<_, RoundEvidenceError>(withheld),
+            },
+            || {
+                let answers = bytes(role::ANSWERS)?;
+                let answers = answers.map(|bytes| Answers::parse(role::ANSWERS, bytes.as_slice())).transpose()?;
+                Ok::<_, RoundEvidenceError>(answers)
+            },
+        );
+        let questions = questions?;
         let leaves = bytes(role::LEAVES)?.map(|bytes| Leaves::parse(role::LEAVES, &bytes)).transpose()?;
-        let answers = bytes(role::ANSWERS)?.map(|bytes| Answers::parse(role::ANSWERS, bytes.as_slice())).transpose()?;
+        let answers = answers?;
         let judgements = bytes(role::JUDGEMENTS)?;
         let judgements = judgements.map(|bytes| Judgements::parse(role::JUDGEMENTS, bytes.as_slice())).transpose()?;
         let scheme = scheme_of(body.card.question_set_id());

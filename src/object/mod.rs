@@ -9,6 +9,7 @@ mod record;
 mod writer;
 
 pub use canonical::{CanonicalError, MAX_SAFE_INTEGER, encode, encode_json, parse_canonical};
+pub(crate) use digest::from_text;
 pub use digest::{DigestError, ObjectId, ReceiptId, Sha256};
 pub use json::{Json, JsonError, JsonFault, MAX_DEPTH, parse, parse_foreign};
 pub use record::{

@@ -3,49 +3,104 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
+use rayon::prelude::*;
+
 use super::set::QuestionSet;
-use crate::object::{FieldError, Json, LineReader, MAX_RECORDS, MAX_VALUES, RecordError, parse_line};
+use crate::object::{FieldError, Json, Line, LineReader, MAX_RECORDS, MAX_VALUES, RecordError, parse_line};
 
 /// How many names a message lists before it counts the rest.
 const NAMED: usize = 10;
 
-/// Reads one record a line. At least one and at most [`MAX_RECORDS`]; `what` names them in messages.
-pub(super) fn read<T>(
+/// Bytes of lines that are gathered before they are parsed together: no more text than this and a line is held.
+const WINDOW: usize = 1 << 20;
+
+/// So many lines are parsed by one core at least.
+const FEWEST: usize = 64;
+
+/// Reads one record a line, a window of lines on all cores. At least one and at most [`MAX_RECORDS`]; `what` names them in
+/// messages.
+pub(super) fn read<T: Send>(
     file: &str,
     input: impl BufRead,
     what: &str,
-    parse: impl Fn(&Json) -> Result<T, FieldError>,
+    parse: impl Fn(&Json) -> Result<T, FieldError> + Sync,
 ) -> Result<Vec<T>, RecordError> {
     read_at_most(MAX_RECORDS, MAX_VALUES, file, input, what, parse)
 }
 
-fn read_at_most<T>(
+fn read_at_most<T: Send>(
     limit: usize,
     values: usize,
     file: &str,
     input: impl BufRead,
     what: &str,
-    parse: impl Fn(&Json) -> Result<T, FieldError>,
+    parse: impl Fn(&Json) -> Result<T, FieldError> + Sync,
 ) -> Result<Vec<T>, RecordError> {
     let mut reader = LineReader::new(file, input);
-    let mut records = Vec::new();
-    let mut left = values;
-    while let Some(line) = reader.next_line()? {
-        if records.len() == limit {
-            let reason = format!("the file holds more than {limit} {what}");
-            return Err(RecordError::new(file, line.number, FieldError::new("", reason)));
+    let (mut records, mut left) = (Vec::new(), values);
+    let mut window = Window::default();
+    loop {
+        // What is wrong with a line is told after what is wrong with those before it.
+        let read = window.fill(&mut reader);
+        let parse = |line: Line<'_>| {
+            let json = parse_line(file, line)?;
+            Ok((json.count(), parse(&json)))
+        };
+        for (number, parsed) in window.parse(&parse) {
+            let refuse = |error| RecordError::new(file, number, error);
+            if records.len() == limit {
+                return Err(refuse(FieldError::new("", format!("the file holds more than {limit} {what}"))));
+            }
+            let (count, record) = parsed?;
+            left = left.checked_sub(count).ok_or_else(|| {
+                let reason = format!("the {what} up to here hold more than {values} JSON values");
+                refuse(FieldError::new("", reason))
+            })?;
+            records.push(record.map_err(refuse)?);
         }
-        let json = parse_line(file, line)?;
-        left = left.checked_sub(json.count()).ok_or_else(|| {
-            let reason = format!("the {what} up to here hold more than {values} JSON values");
-            RecordError::new(file, line.number, FieldError::new("", reason))
-        })?;
-        records.push(parse(&json).map_err(|error| RecordError::new(file, line.number, error))?);
+        if read? {
+            break;
+        }
     }
     if records.is_empty() {
         return Err(RecordError::whole(file, format!("holds no {what}")));
     }
     Ok(records)
+}
+
+/// Some lines of a file, to be parsed together.
+#[derive(Default)]
+struct Window {
+    text: Vec<u8>,
+    /// The number of each line, and where it ends.
+    lines: Vec<(usize, usize)>,
+}
+
+impl Window {
+    /// Holds the next lines instead, up to one that is refused; says whether they are the last.
+    fn fill<R: BufRead>(&mut self, reader: &mut LineReader<R>) -> Result<bool, RecordError> {
+        self.text.clear();
+        self.lines.clear();
+        while self.text.len() < WINDOW {
+            let Some(line) = reader.next_line()? else { return Ok(true) };
+            self.text.extend_from_slice(line.bytes);
+            self.lines.push((line.number, self.text.len()));
+        }
+        Ok(false)
+    }
+
+    /// Every line's number and what comes of it, in order.
+    fn parse<T: Send>(
+        &self,
+        parse: &(impl Fn(Line<'_>) -> Result<T, RecordError> + Sync),
+    ) -> Vec<(usize, Result<T, RecordError>)> {
+        let one = |at: usize| {
+            let (number, end) = self.lines[at];
+            let start = at.checked_sub(1).map_or(0, |before| self.lines[before].1);
+            (number, parse(Line { number, bytes: &self.text[start..end] }))
+        };
+        (0..self.lines.len()).into_par_iter().with_min_len(FEWEST).map(one).collect()
+    }
 }
 
 /// Refuses the second record with the same id, naming the line of both.
@@ -165,6 +220,29 @@ mod tests {
         let refusal = read(4).unwrap_err().to_string();
         assert_eq!(refusal, "q.jsonl:2: the questions up to here hold more than 4 JSON values");
         assert!(read(3).unwrap_err().to_string().starts_with("q.jsonl:1: "));
+    }
+
+    #[test]
+    fn of_several_faults_the_first_is_told_however_many_lines_are_read_together() {
+        // More than two windows of lines, each with its number.
+        let lines: Vec<String> = (1..=40_000).map(|number| format!("[{number},\"{}\"]\n", "x".repeat(60))).collect();
+        assert!(lines.concat().len() > 2 * WINDOW);
+        let with = |faults: &[(usize, &str)]| {
+            let mut lines = lines.clone();
+            faults.iter().for_each(|(line, text)| lines[line - 1] = format!("{text}\n"));
+            read_at_most(40_000, 120_000, "q.jsonl", lines.concat().as_bytes(), "questions", |json| match json {
+                Json::Array(items) => Ok(items[0].clone()),
+                _ => Err(FieldError::new("", "is no list")),
+            })
+        };
+        let numbers: Vec<_> = (1..=40_000).map(Json::Integer).collect();
+        assert_eq!(with(&[]).unwrap(), numbers);
+        let refusal = |faults: &[(usize, &str)]| with(faults).unwrap_err().to_string();
+        assert_eq!(refusal(&[(39_999, "1"), (40_000, "")]), "q.jsonl:39999: is no list");
+        assert_eq!(refusal(&[(30_001, "{"), (30_000, "")]), "q.jsonl:30000: the line is blank");
+        assert_eq!(refusal(&[(2, "7"), (3, "["), (1, "8")]), "q.jsonl:1: is no list");
+        assert!(refusal(&[(3, "["), (4, "1")]).starts_with("q.jsonl:3: "));
+        assert!(refusal(&[(40_000, "[1,2,3,4]")]).starts_with("q.jsonl:40000: the questions up to here hold more"));
     }
 
     #[test]

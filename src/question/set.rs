@@ -2,6 +2,8 @@
 
 use std::io::BufRead;
 
+use rayon::prelude::*;
+
 use super::QuestionError;
 use super::identity::{QuestionSetId, Scheme, ScorerIdentity};
 use super::keyed::{read, refuse_duplicate_ids};
@@ -78,8 +80,10 @@ impl QuestionSet {
     /// The leaves of the questions, salted where the set is sealed. Refuses integers beyond 2^53 - 1, naming file, line
     /// and field.
     pub fn leaves(&self) -> Result<Leaves, QuestionError> {
-        let leaves = self.questions.iter().enumerate();
-        let leaves = leaves.map(|(at, question)| question.leaf().map_err(|error| self.refuse(at, error)));
+        // Collected before it is looked at, so that of several refusals the first one is told.
+        let leaves: Vec<_> = self.questions.par_iter().with_min_len(1024).map(Question::leaf).collect();
+        let leaves = leaves.into_iter().enumerate();
+        let leaves = leaves.map(|(at, leaf)| leaf.map_err(|error| self.refuse(at, error)));
         Ok(Leaves::from_questions(leaves.collect::<Result<_, _>>()?))
     }
 

@@ -64,6 +64,12 @@ pub struct EvidenceError {
     pub role: Role,
 }
 
+/// Whether a list of evidence is in the order of [`sorted_evidence`].
+pub(super) fn is_sorted_evidence(list: &[Evidence]) -> bool {
+    let same = |pair: &[Evidence]| (&pair[0].role, pair[0].blake3) == (&pair[1].role, pair[1].blake3);
+    list.is_sorted() && !list.windows(2).any(same)
+}
+
 /// The one order of an evidence list: by role, then by digest. The same object may serve two roles, but not one twice.
 pub fn sorted_evidence(mut list: Vec<Evidence>) -> Result<Vec<Evidence>, EvidenceError> {
     list.sort();
@@ -463,26 +469,88 @@ impl Predicate {
     }
 }
 
-/// A predicate as it is written: the body's members beside the common ones.
-#[derive(Serialize, Deserialize)]
+/// What all predicates say, as it is read. The body's members stand beside them, and are read by themselves.
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Written<B> {
-    pub(super) index: u64,
-    pub(super) recorded_at: Moment,
-    pub(super) tool: Tool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) trust: Option<ReceiptRef>,
-    pub(super) evidence: Vec<Evidence>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) note: Option<Text>,
-    #[serde(flatten)]
-    pub(super) body: B,
+struct Common {
+    index: u64,
+    recorded_at: Moment,
+    tool: Tool,
+    #[serde(default)]
+    trust: Option<ReceiptRef>,
+    evidence: Vec<Evidence>,
+    #[serde(default)]
+    note: Option<Text>,
 }
 
-impl<B> Written<B> {
-    pub(super) fn read(self, body: impl FnOnce(B) -> Body) -> Predicate {
-        let Self { index, recorded_at, tool, trust, evidence, note, body: written } = self;
-        Predicate { index, recorded_at, tool, trust, evidence, note, body: body(written) }
+/// A trust statement beside them, which takes no other members.
+#[derive(Deserialize)]
+struct TrustPredicate {
+    #[serde(flatten)]
+    common: Common,
+    #[serde(flatten)]
+    body: trust::Statement,
+}
+
+/// A predicate as it is written: the body's members beside the common ones.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a, B> {
+    index: u64,
+    recorded_at: Moment,
+    tool: &'a Tool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<ReceiptRef>,
+    evidence: &'a [Evidence],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a Text>,
+    #[serde(flatten)]
+    body: &'a B,
+}
+
+impl Predicate {
+    /// Reads a predicate of a kind. Members that belong to neither the common ones nor the body are left out: who reads has
+    /// to hold what comes out against the text.
+    pub(super) fn read(kind: Kind, text: &str) -> Result<Self, serde_json::Error> {
+        fn body<'a, B: Deserialize<'a>>(
+            text: &'a str,
+            body: impl FnOnce(B) -> Body,
+        ) -> Result<Body, serde_json::Error> {
+            serde_json::from_str(text).map(body)
+        }
+        if kind == Kind::Trust {
+            let TrustPredicate { common, body } = serde_json::from_str(text)?;
+            return Ok(Self::of(common, Body::Trust(body)));
+        }
+        let common = serde_json::from_str(text)?;
+        let body = match kind {
+            Kind::Trust | Kind::Scorecard => body(text, Body::Scorecard),
+            Kind::Comparison => body(text, Body::Comparison),
+            Kind::Baseline => body(text, Body::Baseline),
+            Kind::Gate => body(text, Body::Gate),
+            Kind::Signoff => body(text, Body::Signoff),
+            Kind::Withdrawal => body(text, Body::Withdrawal),
+            Kind::Waiver => body(text, Body::Waiver),
+            Kind::Authorization => body(text, Body::Authorization),
+        };
+        Ok(Self::of(common, body?))
+    }
+
+    fn of(common: Common, body: Body) -> Self {
+        let Common { index, recorded_at, tool, trust, evidence, note } = common;
+        Self { index, recorded_at, tool, trust, evidence, note, body }
+    }
+
+    fn written<'a, B>(&'a self, body: &'a B) -> Written<'a, B> {
+        Written {
+            index: self.index,
+            recorded_at: self.recorded_at,
+            tool: &self.tool,
+            trust: self.trust,
+            evidence: &self.evidence,
+            note: self.note.as_ref(),
+            body,
+        }
     }
 }
 
@@ -498,20 +566,6 @@ impl Serialize for Predicate {
             Body::Withdrawal(body) => self.written(body).serialize(serializer),
             Body::Waiver(body) => self.written(body).serialize(serializer),
             Body::Authorization(body) => self.written(body).serialize(serializer),
-        }
-    }
-}
-
-impl Predicate {
-    fn written<'a, B>(&self, body: &'a B) -> Written<&'a B> {
-        Written {
-            index: self.index,
-            recorded_at: self.recorded_at,
-            tool: self.tool.clone(),
-            trust: self.trust,
-            evidence: self.evidence.clone(),
-            note: self.note.clone(),
-            body,
         }
     }
 }

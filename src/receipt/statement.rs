@@ -1,10 +1,12 @@
 //! in-toto Statement v1, as canonical JSON.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::predicate::Written;
-use super::{Body, Kind, Predicate, ReceiptError, Text, sorted_evidence};
+use super::predicate::is_sorted_evidence;
+use super::{Kind, Predicate, ReceiptError, Text};
 use crate::object::{CanonicalError, ReceiptId, Sha256, encode};
 
 /// The `_type` of every statement.
@@ -66,9 +68,11 @@ struct Outgoing<'a> {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Incoming<'a> {
     #[serde(rename = "_type")]
-    _type: String,
+    #[serde(borrow)]
+    _type: Cow<'a, str>,
     subject: Vec<Subject>,
-    predicate_type: String,
+    #[serde(borrow)]
+    predicate_type: Cow<'a, str>,
     #[serde(borrow)]
     predicate: &'a RawValue,
 }
@@ -90,7 +94,7 @@ impl Statement {
         }
         let kind = Kind::of_predicate_type(&incoming.predicate_type)
             .ok_or_else(|| ReceiptError::Kind { found: shortened(&incoming.predicate_type) })?;
-        let predicate = predicate_of(kind, incoming.predicate.get()).map_err(ReceiptError::Shape)?;
+        let predicate = Predicate::read(kind, incoming.predicate.get()).map_err(ReceiptError::Shape)?;
         let statement = Self { subject: incoming.subject, predicate };
         statement.hold_together()?;
         // Unknown members, duplicate keys and every other spelling show as a difference here.
@@ -108,26 +112,11 @@ impl Statement {
             return Err(ReceiptError::NoSubject);
         }
         self.predicate.hold_together()?;
-        let evidence = &self.predicate.evidence;
-        if sorted_evidence(evidence.clone()).ok().as_ref() != Some(evidence) {
+        if !is_sorted_evidence(&self.predicate.evidence) {
             return Err(ReceiptError::EvidenceOrder);
         }
         Ok(())
     }
-}
-
-fn predicate_of(kind: Kind, text: &str) -> Result<Predicate, serde_json::Error> {
-    Ok(match kind {
-        Kind::Trust => serde_json::from_str::<Written<_>>(text)?.read(Body::Trust),
-        Kind::Scorecard => serde_json::from_str::<Written<_>>(text)?.read(Body::Scorecard),
-        Kind::Comparison => serde_json::from_str::<Written<_>>(text)?.read(Body::Comparison),
-        Kind::Baseline => serde_json::from_str::<Written<_>>(text)?.read(Body::Baseline),
-        Kind::Gate => serde_json::from_str::<Written<_>>(text)?.read(Body::Gate),
-        Kind::Signoff => serde_json::from_str::<Written<_>>(text)?.read(Body::Signoff),
-        Kind::Withdrawal => serde_json::from_str::<Written<_>>(text)?.read(Body::Withdrawal),
-        Kind::Waiver => serde_json::from_str::<Written<_>>(text)?.read(Body::Waiver),
-        Kind::Authorization => serde_json::from_str::<Written<_>>(text)?.read(Body::Authorization),
-    })
 }
 
 fn shortened(text: &str) -> String {
@@ -137,7 +126,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::receipt::{Baseline, LineName, Moment, ReceiptRef, Tool};
+    use crate::receipt::{Baseline, Body, LineName, Moment, ReceiptRef, Tool};
 
     #[test]
     fn members_have_the_names_that_in_toto_gives_them() {

@@ -47,7 +47,7 @@ macro_rules! checked_text {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+                crate::object::from_text(deserializer)
             }
         }
     };

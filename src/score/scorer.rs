@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use rayon::prelude::*;
+
 use super::ScoreError;
 use super::choice::Choice;
 use super::judge::Judge;
@@ -196,8 +198,8 @@ impl Scorer {
         questions.iter().enumerate().try_for_each(|(at, question)| self.ready(questions, at, question).map(drop))
     }
 
-    /// Whether each reply is right, in the order of the questions: one reply a question. Every question is made ready
-    /// once and let go, so memory does not grow with the set. Refuses what [`Scorer::check`] refuses.
+    /// Whether each reply is right, in the order of the questions: one reply a question. On all cores; every
+    /// question is made ready once and let go, so memory does not grow with the set. Refuses what [`Scorer::check`] refuses.
     pub fn judge_all<'a>(
         &self,
         questions: &QuestionSet,
@@ -206,8 +208,11 @@ impl Scorer {
         if replies.len() != questions.len() {
             return Err(ScoreError::Count { replies: replies.len(), questions: questions.len() });
         }
-        let pairs = questions.iter().zip(replies).enumerate();
-        pairs.map(|(at, (question, reply))| Ok(self.ready(questions, at, question)?.judge(reply))).collect()
+        let replies: Vec<_> = replies.collect();
+        let pairs = questions.questions().par_iter().zip(&replies).enumerate().with_min_len(1024);
+        let judged = pairs.map(|(at, (question, reply))| Ok(self.ready(questions, at, question)?.judge(*reply)));
+        // Collected before it is looked at, so that of several refusals the first one is told.
+        judged.collect::<Vec<_>>().into_iter().collect()
     }
 
     fn ready(&self, questions: &QuestionSet, at: usize, question: &Question) -> Result<Judge, ScoreError> {

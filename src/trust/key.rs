@@ -71,7 +71,7 @@ impl Serialize for KeyId {
 
 impl<'de> Deserialize<'de> for KeyId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        crate::object::from_text(deserializer)
     }
 }
 

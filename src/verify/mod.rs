@@ -187,7 +187,13 @@ fn open(opening: &Opening, options: &Options, docket: &mut Docket) {
 }
 
 /// What is known once the receipts are; `whole` where all of them were looked at.
-fn close(audit: Audit<'_>, opening: &Opening, only: Option<u64>, whole: bool, mut docket: Docket) -> Result<Examined, VerifyError> {
+fn close(
+    audit: Audit<'_>,
+    opening: &Opening,
+    only: Option<u64>,
+    whole: bool,
+    mut docket: Docket,
+) -> Result<Examined, VerifyError> {
     let Audit { receipts, mut objects, replayer, shown, .. } = audit;
     objects.finish(&mut docket)?;
     let (lines, decisions, now) = receipts.finish(replayer.is_some(), whole, shown.as_ref(), &mut docket);
@@ -286,12 +292,7 @@ impl<'a> Audit<'a> {
     }
 
     /// The next bundles, in order.
-    fn take(
-        &mut self,
-        bundles: Vec<ReadBundle>,
-        tree: &mut Tree<'_>,
-        docket: &mut Docket,
-    ) -> Result<(), VerifyError> {
+    fn take(&mut self, bundles: Vec<ReadBundle>, tree: &mut Tree<'_>, docket: &mut Docket) -> Result<(), VerifyError> {
         for read in bundles {
             docket.find_all(read.findings);
             docket.count(Axis::Structure, "bundles", 1);

@@ -380,16 +380,20 @@ impl Case<'_> {
     fn check_identity(&mut self, body: &ScorecardBody, evidence: &RoundEvidence) {
         let stated = body.card.question_set_id();
         let mut computed = Vec::new();
-        if let Some(questions) = &evidence.questions {
-            match questions.id(scheme_of(stated), &body.scorer) {
-                Ok(id) => computed.push((role::QUESTIONS, id)),
+        match (&evidence.questions, &evidence.judged) {
+            // The round was judged by these questions, and its card is bound to what they are.
+            (Some(_), Some(round)) => computed.push((role::QUESTIONS, round.card.question_set_id().to_owned())),
+            (Some(questions), None) => match questions.id(scheme_of(stated), &body.scorer) {
+                Ok(id) => computed.push((role::QUESTIONS, id.as_str().to_owned())),
                 Err(error) => self.find(Code::ReplayUnreadable, "questions that have an identity", error),
-            }
+            },
+            (None, _) => {}
         }
-        computed.extend(evidence.leaves.as_ref().map(|leaves| (role::LEAVES, leaves.id(&body.scorer))));
+        let leaves = evidence.leaves.as_ref();
+        computed.extend(leaves.map(|leaves| (role::LEAVES, leaves.id(&body.scorer).as_str().to_owned())));
         for (role, id) in computed {
             self.count("identities");
-            if id.as_str() != stated {
+            if id != stated {
                 self.find(Code::IdentityDiffers, format!("{id}, from `{role}`"), stated);
             }
         }
