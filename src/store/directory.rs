@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
+use rayon::prelude::*;
+
 use super::shelf::OpenFolder;
 use super::{Exclusive, Found, Name, Shelf, Store, StoreError, cell, read_whole};
 use crate::object::ObjectId;
@@ -19,6 +21,8 @@ const MOST_TEMPORARY: u64 = 100;
 const STAGING: &str = "staging";
 /// Bytes that are read and written at once.
 const BLOCK: usize = 64 << 10;
+/// What stands in so many folders is held in memory while a store is walked, where there are more than that.
+const WALKED_TOGETHER: usize = 16;
 
 /// A folder on a local file system that keeps POSIX rename and fsync semantics.
 #[derive(Debug)]
@@ -164,6 +168,7 @@ impl Directory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(StoreError::io("list", folder, error)),
         };
+        let mut folders = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| StoreError::io("list", folder, error))?;
             let last = entry.file_name();
@@ -177,11 +182,30 @@ impl Directory {
                     visit(Found::Special { name: text, what: described(kind) }, kind)?;
                 }
                 Err(_) => visit(Found::Unnameable(text), kind)?,
-                Ok(_) if kind.is_dir() => self.walk_into(&text, visit)?,
+                Ok(_) if kind.is_dir() => folders.push(text),
                 Ok(name) => visit(Found::Plain(name), kind)?,
             }
         }
+        if folders.len() <= WALKED_TOGETHER {
+            return folders.iter().try_for_each(|folder| self.walk_into(folder, visit));
+        }
+        // The folders of objects: some of them at a time, on all cores.
+        for folders in folders.chunks(WALKED_TOGETHER) {
+            let walked: Vec<_> = folders.par_iter().map(|folder| self.found_in(folder)).collect();
+            for found in walked {
+                found?.into_iter().try_for_each(|(found, kind)| visit(found, kind))?;
+            }
+        }
         Ok(())
+    }
+
+    fn found_in(&self, folder: &str) -> Result<Vec<(Found, fs::FileType)>, StoreError> {
+        let mut all = Vec::new();
+        self.walk_into(folder, &mut |found, kind| {
+            all.push((found, kind));
+            Ok(())
+        })?;
+        Ok(all)
     }
 }
 
