@@ -182,3 +182,54 @@ fn a_dead_writer_leaves_no_lock_and_its_leftovers_are_swept() {
     drop(store.lock().unwrap());
     assert_eq!(store.list("staging").unwrap(), []);
 }
+
+#[test]
+fn an_open_folder_gives_exactly_the_plain_files_of_the_stated_size() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("ledger");
+    let store = Directory::new(&root);
+    let digests = put_slice(&store, b"bytes").unwrap();
+    let id = digests.blake3;
+    let hex = id.to_string();
+    let path = root.join("objects").join(&hex[..2]).join(&hex[2..]);
+    let mut bytes = b"left over from before".to_vec();
+    let shelf = store.shelf(&id).unwrap();
+    assert!(shelf.read(&id, 5, &mut bytes));
+    assert_eq!(bytes, b"bytes");
+    assert!(!shelf.read(&id, 4, &mut bytes) && !shelf.read(&id, 6, &mut bytes));
+    // A buffer that is used again is not taken for what was read.
+    std::fs::write(&path, b"").unwrap();
+    assert!(shelf.read(&id, 0, &mut bytes) && bytes.is_empty());
+    assert!(!shelf.read(&id, 5, &mut bytes));
+    // A link to the very bytes, a FIFO, a folder, nothing.
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::write(&elsewhere, b"bytes").unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(!shelf.read(&id, 5, &mut bytes));
+    symlink(&elsewhere, &path).unwrap();
+    assert!(!shelf.read(&id, 5, &mut bytes));
+    assert!(matches!(read_object(&store, &id, 5), Err(StoreError::NotPlain { .. })));
+    std::fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success() && !shelf.read(&id, 5, &mut bytes) && !shelf.read(&id, 0, &mut bytes));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert!(!shelf.read(&id, 5, &mut bytes));
+    // Folders that are links are not opened: neither that of the object nor the one of all.
+    std::fs::remove_dir_all(&path).unwrap();
+    std::fs::write(&path, b"bytes").unwrap();
+    let (shelves, kept) = (root.join("objects"), folder.path().join("kept"));
+    std::fs::rename(shelves.join(&hex[..2]), &kept).unwrap();
+    symlink(&kept, shelves.join(&hex[..2])).unwrap();
+    assert!(store.shelf(&id).is_none());
+    assert!(matches!(read_object(&store, &id, 5), Err(StoreError::NotPlain { .. })));
+    std::fs::remove_file(shelves.join(&hex[..2])).unwrap();
+    std::fs::rename(&kept, shelves.join(&hex[..2])).unwrap();
+    assert!(store.shelf(&id).is_some());
+    std::fs::rename(&shelves, &kept).unwrap();
+    symlink(&kept, &shelves).unwrap();
+    assert!(store.shelf(&id).is_none());
+    // Other stores have no folders.
+    assert!(Memory::new().shelf(&id).is_none());
+}

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
 use proofmark::ledger::{Draft, Ledger, LogSigner, Ratchet};
-use proofmark::merkle::{Checkpoint, Note};
+use proofmark::merkle::{Bundle, Checkpoint, Note};
 use proofmark::object::ReceiptId;
 use proofmark::receipt::Receipt;
 use proofmark::store::{Directory, Exclusive, Name, Store, StoreError};
@@ -145,6 +145,23 @@ impl Subject {
         Self { files: forge.write().files(), forge, replay: false, tried: 0, caught: 0, survivors: Vec::new() }
     }
 
+    /// The ledger that stands in the repository.
+    fn example() -> Self {
+        let store = Directory::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.ledger-example"));
+        // Its lock is local to whoever opened it, and its index is derived.
+        let local = |name: &Name| name.as_str() == "lock" || name.as_str().starts_with("index.sqlite");
+        let names = store.list("").unwrap().into_iter().filter(|name| !local(name));
+        let read = |name: Name| (name.clone(), store.read(&name, u64::MAX).unwrap().unwrap());
+        let files: Files = names.map(read).collect();
+        let (newest, bundle) = files.iter().rfind(|(name, _)| name.as_str().starts_with("tile/entries/")).unwrap();
+        let width = newest.split().1.parse().unwrap();
+        let mut forge = Forge::empty();
+        Bundle::parse(bundle, width).unwrap().entries().for_each(|entry| {
+            forge.raw(entry);
+        });
+        Self { files, forge, replay: false, tried: 0, caught: 0, survivors: Vec::new() }
+    }
+
     /// Whether verification says no to these changes.
     fn is_caught(&self, changes: Changes) -> bool {
         let options = Options { only: None, replay: self.replay, pin: Some(self.forge.genesis()) };
@@ -190,6 +207,7 @@ impl Subject {
 /// Why a change may pass.
 fn reason(survivor: &str) -> &'static str {
     match survivor {
+        readme if readme.starts_with("README.md: ") => "it is a word to readers and no part of a ledger",
         ignored if ignored.starts_with(".gitignore: ") => "it is a note to git and no part of what is published",
         config if config.starts_with("config.toml: ") => {
             "it says the format, which is this one, and defaults of commands"
@@ -229,6 +247,29 @@ fn every_byte_of_every_file_counts() {
     }
     subject.try_all(tries);
     subject.close("one bit in every byte", decides_nothing);
+}
+
+#[test]
+fn every_byte_of_the_example_counts() {
+    let mut subject = Subject::example();
+    assert!(!subject.is_caught(BTreeMap::new()));
+    let mut tries = Vec::new();
+    for (name, bytes) in &subject.files {
+        // Every byte of an object is in one digest, which the small ledger shows byte by byte.
+        let step = if name.as_str().starts_with("objects/") { 16 } else { 1 };
+        for at in (0..bytes.len()).step_by(step) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << (at % 8);
+            tries.push(subject.one(name, &format!("bit {} of byte {at}", at % 8), Some(changed)));
+        }
+        if !name.as_str().starts_with("tile/") {
+            tries.push(subject.one(name, "deleted", None));
+        }
+    }
+    subject.try_all(tries);
+    subject.close("one bit in every byte of .ledger-example", |survivor| {
+        decides_nothing(survivor) || survivor.starts_with("README.md: ")
+    });
 }
 
 #[test]
