@@ -181,7 +181,8 @@ impl Checker<'_> {
             return Ok((0, finding(Code::EvidenceMissing, promised, "nothing".to_owned())));
         }
         // A sparse file costs its maker nothing and an audit hours: what has another length is hashed only where that is quick.
-        let length = if compressed { None } else { self.store.size(&file.parse().map_err(VerifyError::Store)?).ok().flatten() };
+        let length =
+            if compressed { None } else { self.store.size(&file.parse().map_err(VerifyError::Store)?).ok().flatten() };
         if let Some(length) = length.filter(|length| length != size && *length >= LARGE) {
             return Ok((0, finding(Code::EvidenceDamaged, promised, format!("{length} bytes"))));
         }

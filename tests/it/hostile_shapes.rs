@@ -307,7 +307,12 @@ fn bombs_among_the_objects_are_refused_in_bounded_memory() {
         refused(&sandbox, &["compare"], b"", &[says], 64);
         // An audit says so without hashing eight gigabytes of nothing.
         let run = watch(&sandbox, &["verify"], b"", 0);
-        assert!(run.code == 3 && run.stdout.contains("evidence-damaged") && run.peak <= 64, "{} {}", run.code, run.stdout);
+        assert!(
+            run.code == 3 && run.stdout.contains("evidence-damaged") && run.peak <= 64,
+            "{} {}",
+            run.code,
+            run.stdout
+        );
     }
     // An object of the answers' own id, in terabytes: it is damage that appending heals, not something to hash.
     let sandbox = sandbox();

@@ -250,13 +250,25 @@ fn every_byte_of_every_file_counts() {
 }
 
 #[test]
-fn every_byte_of_the_example_counts() {
+fn every_file_of_the_example_counts() {
     let mut subject = Subject::example();
     assert!(!subject.is_caught(BTreeMap::new()));
+    let newest = subject.files.keys().rfind(|name| name.as_str().starts_with("tile/entries/")).unwrap().to_string();
     let mut tries = Vec::new();
     for (name, bytes) in &subject.files {
-        // Every byte of an object is in one digest, which the small ledger shows byte by byte.
-        let step = if name.as_str().starts_with("objects/") { 16 } else { 1 };
+        // Every byte of checkpoint and tiles, every third of the receipts; of what repeats them, and of objects, whose every
+        // byte is in one digest, fewer: the small ledger is tried byte by byte.
+        let step = match name.as_str() {
+            object if object.starts_with("objects/") => 16,
+            bundle if bundle.starts_with("tile/entries/") => {
+                if bundle == newest {
+                    3
+                } else {
+                    11
+                }
+            }
+            _ => 1,
+        };
         for at in (0..bytes.len()).step_by(step) {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << (at % 8);
@@ -267,7 +279,7 @@ fn every_byte_of_the_example_counts() {
         }
     }
     subject.try_all(tries);
-    subject.close("one bit in every byte of .ledger-example", |survivor| {
+    subject.close("one bit of .ledger-example", |survivor| {
         decides_nothing(survivor) || survivor.starts_with("README.md: ")
     });
 }
