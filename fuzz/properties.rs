@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proofmark::calibrate::{Format, Profile, Reading, SwiftFormat};
 use proofmark::dossier::Dossier;
-use proofmark::import::{Manifest, Options as ImportOptions, Original, Projected, Tool, read, render};
+use proofmark::import::{Manifest, Options as ImportOptions, Original, Projected, Texts, Tool, read, render};
 use proofmark::merkle::{
     Bundle, BundleWriter, Checkpoint, ConsistencyProof, InclusionProof, MerkleError, Note, TileName, VerifierKey,
 };
@@ -79,12 +79,12 @@ pub fn import(bytes: &[u8]) {
             }
         };
         for round in rounds {
-            match render(&round) {
+            match render(&round, &Texts::Kept) {
                 Ok(rendered) => {
                     assert_eq!(rendered.card.n(), round.items.len() as u64);
-                    Projected::parse(&rendered.projection).unwrap();
-                    QuestionSet::parse("questions", rendered.questions.as_slice()).unwrap();
-                    let again = render(&round).unwrap();
+                    Projected::parse(&rendered.projection.bytes().unwrap()).unwrap();
+                    QuestionSet::parse("questions", rendered.questions.bytes().unwrap().as_slice()).unwrap();
+                    let again = render(&round, &Texts::Digested).unwrap();
                     assert_eq!((again.card, again.projection), (rendered.card, rendered.projection));
                 }
                 Err(error) => bounded(&error),

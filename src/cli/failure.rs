@@ -373,6 +373,7 @@ impl From<ImportError> for Failure {
         };
         let failure = match error {
             E::Record(error) => error.into(),
+            E::Spill(error) => error.into(),
             error => Self::refused(error),
         };
         match hint {

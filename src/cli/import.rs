@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use proofmark::import::{Limits, Manifest, NamedOriginal, Options, Original, Rendered, Round, State, Tool};
+use proofmark::import::{Limits, Manifest, NamedOriginal, Options, Original, Rendered, Round, State, Texts, Tool};
 use proofmark::import::{read, recognise, render};
 use proofmark::ledger::{Draft, Ledger, role};
-use proofmark::object::{ObjectId, Sha256};
+use proofmark::object::ObjectId;
 use proofmark::question::ScorerIdentity;
 use proofmark::receipt::{Basis, Body, Kind, LineName, ScorecardBody, Subject, Text};
 use proofmark::scorecard::{Fact, Scorecard, Unknown};
@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         ToolArgument::Auto => recognise(&originals)?,
     };
     refuse_untaken(tool, arguments)?;
-    let options = options(arguments);
+    let options = options(arguments, context)?;
     let rounds = read(tool, &originals, &options)?;
     let left_out = left_out(tool, &originals, links, &rounds)?;
     drop(originals);
@@ -127,8 +127,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         context.note(&note);
     }
     let lines = lines(arguments, ledger.as_ref(), &rounds)?;
-    let mut imported: Vec<Imported> =
-        rounds.into_iter().zip(lines).map(|(round, line)| checked(round, line, arguments)).collect::<Result<_, _>>()?;
+    let mut imported: Vec<Imported> = rounds
+        .into_iter()
+        .zip(lines)
+        .map(|(round, line)| checked(round, line, arguments, &options.texts))
+        .collect::<Result<_, _>>()?;
     let appended = match ledger.filter(|_| !arguments.dry_run) {
         None => Vec::new(),
         Some(ledger) => {
@@ -224,14 +227,21 @@ fn about(imported: &[Imported]) -> String {
     }
 }
 
-fn options(arguments: &Arguments) -> Options {
+fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure> {
     let limits = Limits {
         document: arguments.max_document_bytes,
         sample: arguments.max_sample_bytes,
         depth: arguments.max_depth,
     };
     let (filter, metric) = (arguments.filter.clone(), arguments.metric.clone());
-    Options { filter, metric, tasks: arguments.task.clone(), limits }
+    let texts = if arguments.dry_run {
+        Texts::Digested
+    } else {
+        // Where evidence is made ready; of what is refused nothing is left there.
+        let ledger = context.ledger_folder()?;
+        Texts::KeptIn(Some(ledger.join("staging")).filter(|staging| staging.is_dir()).unwrap_or(ledger))
+    };
+    Ok(Options { filter, metric, tasks: arguments.task.clone(), limits, texts })
 }
 
 /// The line of each round: the one that was named, or for several tasks one a task below it.
@@ -263,8 +273,8 @@ fn lines(arguments: &Arguments, ledger: Option<&Ledger>, rounds: &[Round]) -> Re
     Ok(lines)
 }
 
-fn checked(mut round: Round, line: LineName, arguments: &Arguments) -> Result<Imported, Failure> {
-    let rendered = render(&round)?;
+fn checked(mut round: Round, line: LineName, arguments: &Arguments, texts: &Texts) -> Result<Imported, Failure> {
+    let rendered = render(&round, texts)?;
     if round.originals.len() > MAX_ORIGINALS {
         let task = one_line(&round.task);
         let count = round.originals.len();
@@ -283,8 +293,8 @@ fn checked(mut round: Round, line: LineName, arguments: &Arguments) -> Result<Im
         unknown: unknown.collect(),
     };
     let states = State::ALL.map(|state| (state.as_str(), round.count(state))).into_iter().collect();
-    let (remarks, projection) = (round.sentences(), ObjectId::of(&rendered.projection));
-    round.items = Vec::new();
+    let (remarks, projection) = (round.sentences(), rendered.projection.blake3());
+    round.items = Vec::new().into();
     Ok(Imported { round, states, remarks, rendered, projection, body })
 }
 
@@ -307,26 +317,28 @@ impl Imported {
             originals.push(NamedOriginal { name: file.name.clone(), blake3: digests.blake3 });
             evidence.push(entry(role::ORIGINAL.parse()?, &digests, media_type(&file.name), true));
         }
-        let answers = Sha256::of(&self.rendered.answers);
         let options = Options { tasks: vec![self.round.task.clone()], ..options.clone() };
         let manifest = Manifest { tool: self.round.tool, task: self.round.task.clone(), options, originals };
         // Two files of the same bytes are one object.
         evidence.sort();
         evidence.dedup();
-        for (role, bytes, media_type) in [
-            (role::QUESTIONS, std::mem::take(&mut self.rendered.questions), "application/jsonl"),
-            (role::ANSWERS, std::mem::take(&mut self.rendered.answers), "application/jsonl"),
-            (role::JUDGEMENTS, std::mem::take(&mut self.rendered.judgements), "application/jsonl"),
-            (role::PROJECTION, std::mem::take(&mut self.rendered.projection), "application/jsonl"),
-            (role::IMPORT, manifest.encode(), "application/json"),
+        let Rendered { questions, answers, judgements, projection, .. } = &self.rendered;
+        for (role, sheet) in [
+            (role::QUESTIONS, questions),
+            (role::ANSWERS, answers),
+            (role::JUDGEMENTS, judgements),
+            (role::PROJECTION, projection),
         ] {
-            evidence.push(Piece::new(role, bytes, media_type, true).store(ledger.store())?);
+            evidence.push(entry(role.parse()?, &sheet.put(ledger.store())?, "application/jsonl", true));
         }
+        evidence.push(Piece::new(role::IMPORT, manifest.encode(), "application/json", true).store(ledger.store())?);
         let base = std::path::Path::new("");
         let mut subject: Vec<_> =
             arguments.subject.iter().map(|subject| subject.resolve(base)).collect::<Result<_, _>>()?;
         if subject.is_empty() {
-            subject.push(Subject::new(role::ANSWERS.parse()?, answers));
+            let answers = evidence.iter().find(|evidence| evidence.role.as_str() == role::ANSWERS);
+            let answers = answers.map(|answers| Ok::<_, Failure>(Subject::new(role::ANSWERS.parse()?, answers.sha256)));
+            subject.extend(answers.transpose()?);
         }
         let note = match &arguments.note {
             Some(note) => Some(note.clone()),

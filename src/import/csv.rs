@@ -63,7 +63,8 @@ fn table(place: usize, original: &Original<'_>, task: String, options: &Options)
         }
         records.push(record);
     }
-    let items = records.iter().map(|record| item(original, &header, &columns, record)).collect::<Result<_, _>>()?;
+    let items: Vec<_> =
+        records.iter().map(|record| item(original, &header, &columns, record)).collect::<Result<_, _>>()?;
     let same = |column: Option<usize>| shared(&records, column);
     let setting = |column, name: &str| same(column).map(|text| object([(name, string(text))]));
     let mut remarks = Vec::new();
@@ -73,7 +74,7 @@ fn table(place: usize, original: &Original<'_>, task: String, options: &Options)
     Round {
         tool: Tool::Csv,
         task,
-        items,
+        items: items.into(),
         planned: None,
         conditions: Conditions {
             scorer: same(columns.scorer),

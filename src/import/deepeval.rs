@@ -67,7 +67,7 @@ fn run(place: usize, original: &Original<'_>, options: &Options) -> Result<Vec<R
         original.hold_sample(at + 1, case, &options.limits)?;
     }
     let metrics = metrics(original, &cases, options)?;
-    let items = cases
+    let items: Vec<_> = cases
         .iter()
         .enumerate()
         .map(|(at, case)| item(original, at + 1, case, options.metric.as_deref()))
@@ -76,7 +76,7 @@ fn run(place: usize, original: &Original<'_>, options: &Options) -> Result<Vec<R
     let round = Round {
         tool: Tool::Deepeval,
         task,
-        items,
+        items: items.into(),
         planned: None,
         conditions: Conditions {
             scorer: (!metrics.is_empty()).then(|| metrics.keys().cloned().collect::<Vec<_>>().join(",")),

@@ -107,7 +107,8 @@ fn round(
         groups.entry(id.ok_or_else(|| samples.1.refuse_at(row.0, "sample_id", "is missing"))?).or_default().push(row);
     }
     let repeats = groups.values().map(Vec::len).max().unwrap_or(1);
-    let items = groups.into_iter().map(|(id, rows)| item(samples.1, id, &rows, repeats)).collect::<Result<_, _>>()?;
+    let items: Vec<_> =
+        groups.into_iter().map(|(id, rows)| item(samples.1, id, &rows, repeats)).collect::<Result<_, _>>()?;
     let generation = at(result, &["generation_config"]).map(|settings| {
         let quiet = |name: &str| member::without(&or_null(settings, &[name]), &VOLATILE);
         object([("args", quiet("generation_args")), ("details", quiet("additional_details"))])
@@ -115,7 +116,7 @@ fn round(
     Round {
         tool: Tool::EveryEvalEver,
         task,
-        items,
+        items: items.into(),
         planned: None,
         conditions: Conditions {
             scorer: metric(result).or_else(|| member::text(result, &["evaluation_name"]).map(str::to_owned)),

@@ -172,7 +172,7 @@ impl<'a, 'b> Log<'a, 'b> {
             },
             model: self.model(&eval),
             remarks,
-            items,
+            items: items.into(),
             originals: vec![place],
         }
         .in_order()

@@ -76,7 +76,7 @@ fn round(place: usize, original: &Original<'_>, task: String, read: Suites) -> R
         place: original.place(case.row),
         ..Item::default()
     });
-    let items = items.collect();
+    let items: Vec<_> = items.collect();
     let model = cases.first().and_then(|case| property(case, "model"));
     let model = model.filter(|model| cases.iter().all(|case| property(case, "model").as_ref() == Some(model)));
     let mut remarks = Vec::new();
@@ -94,7 +94,7 @@ fn round(place: usize, original: &Original<'_>, task: String, read: Suites) -> R
             repeats: Some(Json::Integer(1)),
         },
         task,
-        items,
+        items: items.into(),
         planned: None,
         model,
         remarks,

@@ -1,30 +1,34 @@
 //! Finding one's way in documents of others: members by path, texts, numbers, and one spelling of any value.
 
-use crate::object::{Json, MAX_SAFE_INTEGER, encode_json};
+use std::borrow::Cow;
+
+use crate::object::{Json, JsonValue, MAX_SAFE_INTEGER, encode_json};
 
 /// The member at the end of a path of names, if it is there and not null.
-pub(super) fn at<'a>(value: &'a Json, path: &[&str]) -> Option<&'a Json> {
+pub(super) fn at<'a, S: AsRef<str>>(value: &'a JsonValue<S>, path: &[&str]) -> Option<&'a JsonValue<S>> {
     let found = path.iter().try_fold(value, |value, name| match value {
-        Json::Object(members) => members.iter().find(|(member, _)| member == name).map(|(_, value)| value),
+        JsonValue::Object(members) => {
+            members.iter().find(|(member, _)| member.as_ref() == *name).map(|(_, value)| value)
+        }
         _ => None,
     })?;
-    (*found != Json::Null).then_some(found)
+    (!matches!(found, JsonValue::Null)).then_some(found)
 }
 
 /// A text.
-pub(super) fn text<'a>(value: &'a Json, path: &[&str]) -> Option<&'a str> {
+pub(super) fn text<'a, S: AsRef<str>>(value: &'a JsonValue<S>, path: &[&str]) -> Option<&'a str> {
     match at(value, path)? {
-        Json::String(text) => Some(text),
+        JsonValue::String(text) => Some(text.as_ref()),
         _ => None,
     }
 }
 
 /// A finite number.
-pub(super) fn number(value: &Json, path: &[&str]) -> Option<f64> {
+pub(super) fn number<S: AsRef<str>>(value: &JsonValue<S>, path: &[&str]) -> Option<f64> {
     match at(value, path)? {
-        Json::Float(value) => Some(*value),
+        JsonValue::Float(value) => Some(*value),
         #[allow(clippy::cast_precision_loss)] // a score or a cost
-        Json::Integer(value) => Some(*value as f64),
+        JsonValue::Integer(value) => Some(*value as f64),
         _ => None,
     }
 }
@@ -46,53 +50,100 @@ pub(super) fn boolean(value: &Json, path: &[&str]) -> Option<bool> {
 }
 
 /// The elements of a list; none where there is none.
-pub(super) fn list<'a>(value: &'a Json, path: &[&str]) -> &'a [Json] {
+pub(super) fn list<'a, S: AsRef<str>>(value: &'a JsonValue<S>, path: &[&str]) -> &'a [JsonValue<S>] {
     match at(value, path) {
-        Some(Json::Array(items)) => items,
+        Some(JsonValue::Array(items)) => items,
         _ => &[],
     }
 }
 
 /// The members of an object; none where there is none.
-pub(super) fn members<'a>(value: &'a Json, path: &[&str]) -> &'a [(String, Json)] {
+pub(super) fn members<'a, S: AsRef<str>>(value: &'a JsonValue<S>, path: &[&str]) -> &'a [(S, JsonValue<S>)] {
     match at(value, path) {
-        Some(Json::Object(members)) => members,
+        Some(JsonValue::Object(members)) => members,
         _ => &[],
     }
 }
 
 /// A name that is a text or an integer.
 pub(super) fn name(value: &Json, path: &[&str]) -> Option<String> {
+    named(value, path).map(Cow::into_owned)
+}
+
+/// As [`name`], borrowed where it is a text.
+pub(super) fn named<'a, S: AsRef<str>>(value: &'a JsonValue<S>, path: &[&str]) -> Option<Cow<'a, str>> {
     match at(value, path)? {
-        Json::String(text) => Some(text.clone()),
-        Json::Integer(value) => Some(value.to_string()),
+        JsonValue::String(text) => Some(Cow::Borrowed(text.as_ref())),
+        JsonValue::Integer(value) => Some(Cow::Owned(value.to_string())),
         _ => None,
     }
 }
 
 /// A text as it is, anything else in its one spelling.
 pub(super) fn shown(value: &Json) -> String {
+    plain(value).into_owned()
+}
+
+/// As [`shown`], borrowed where it is a text.
+pub(super) fn plain<S: AsRef<str>>(value: &JsonValue<S>) -> Cow<'_, str> {
     match value {
-        Json::String(text) => text.clone(),
-        other => spelled(other),
+        JsonValue::String(text) => Cow::Borrowed(text.as_ref()),
+        other => Cow::Owned(spelled(other)),
     }
 }
 
 /// The one spelling of a value: RFC 8785, an integer beyond 2^53 - 1 as a string of its digits.
-pub(super) fn spelled(value: &Json) -> String {
+pub(super) fn spelled<S: AsRef<str>>(value: &JsonValue<S>) -> String {
     let bytes = encode_json(value).or_else(|_| encode_json(&safe(value))).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// A value that canonical JSON can write.
-pub(super) fn safe(value: &Json) -> Json {
+pub(super) fn safe<S: AsRef<str>>(value: &JsonValue<S>) -> Json {
     match value {
-        Json::Integer(value) if value.abs() > MAX_SAFE_INTEGER => Json::String(value.to_string()),
-        Json::Array(items) => Json::Array(items.iter().map(safe).collect()),
-        Json::Object(members) => {
-            Json::Object(members.iter().map(|(name, value)| (name.clone(), safe(value))).collect())
+        JsonValue::Integer(value) if value.abs() > MAX_SAFE_INTEGER => Json::String(value.to_string()),
+        other => copied(other, safe),
+    }
+}
+
+/// A value of its own, whose elements and members are made by `inner`.
+fn copied<S: AsRef<str>>(value: &JsonValue<S>, inner: fn(&JsonValue<S>) -> Json) -> Json {
+    match value {
+        JsonValue::Null => Json::Null,
+        JsonValue::Bool(value) => Json::Bool(*value),
+        JsonValue::Integer(value) => Json::Integer(*value),
+        JsonValue::Float(value) => Json::Float(*value),
+        JsonValue::String(text) => Json::String(text.as_ref().to_owned()),
+        JsonValue::Array(items) => Json::Array(items.iter().map(inner).collect()),
+        JsonValue::Object(members) => {
+            Json::Object(members.iter().map(|(name, value)| (name.as_ref().to_owned(), inner(value))).collect())
         }
-        other => other.clone(),
+    }
+}
+
+/// A value that stands by itself.
+pub(super) fn owned<S: AsRef<str>>(value: &JsonValue<S>) -> Json {
+    copied(value, owned)
+}
+
+/// Whether two values are the same, members in the same order.
+pub(super) fn same<S: AsRef<str>, T: AsRef<str>>(one: &JsonValue<S>, other: &JsonValue<T>) -> bool {
+    use JsonValue as J;
+    match (one, other) {
+        (J::Null, J::Null) => true,
+        (J::Bool(one), J::Bool(other)) => one == other,
+        (J::Integer(one), J::Integer(other)) => one == other,
+        (J::Float(one), J::Float(other)) => one == other,
+        (J::String(one), J::String(other)) => one.as_ref() == other.as_ref(),
+        (J::Array(one), J::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (J::Object(one), J::Object(other)) => {
+            let mut pairs = one.iter().zip(other);
+            one.len() == other.len()
+                && pairs.all(|(one, other)| one.0.as_ref() == other.0.as_ref() && same(&one.1, &other.1))
+        }
+        _ => false,
     }
 }
 

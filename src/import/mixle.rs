@@ -59,7 +59,7 @@ fn document(place: usize, original: &Original<'_>, task: String, options: &Optio
     Round {
         tool: Tool::Mixle,
         task,
-        items,
+        items: items.into(),
         planned: None,
         conditions: Conditions {
             scorer: Some(JUDGE.to_owned()),

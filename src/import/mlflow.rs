@@ -114,7 +114,7 @@ impl Run<'_, '_> {
         Round {
             tool: Tool::Mlflow,
             task,
-            items,
+            items: items.into(),
             planned: None,
             conditions: Conditions {
                 scorer: Some(metric),

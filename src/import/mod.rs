@@ -20,11 +20,15 @@ mod mixle;
 mod mlflow;
 mod original;
 mod promptfoo;
+mod records;
 mod rendered;
 mod replay;
 mod round;
 mod rows;
+mod samples;
 mod secret;
+mod sheet;
+mod written;
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,11 +38,13 @@ use member::short;
 use crate::object::RecordError;
 use crate::question::QuestionError;
 use crate::scorecard::RoundError;
+use crate::store::StoreError;
 
 pub use original::{Limits, Original};
 pub use rendered::{Projected, Rendered, render};
 pub use replay::{Manifest, NamedOriginal, SCORER_PREFIX};
-pub use round::{Attempt, Conditions, Item, Place, Round, State, Wording};
+pub use round::{Attempt, Conditions, Item, Items, Place, Round, State, Wording};
+pub use sheet::{Sheet, Texts};
 
 /// Why files are not imported.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +115,15 @@ pub enum ImportError {
         file: String,
         /// The limit.
         limit: u64,
+    },
+    /// What is written on the way to evidence could not be put down or read again.
+    #[error(transparent)]
+    Spill(#[from] StoreError),
+    /// A file is not what it was when its reading began.
+    #[error("`{}` changed while it was read", short(file))]
+    Changed {
+        /// The file.
+        file: String,
     },
     /// Files that no tool or several tools may have written.
     #[error("it cannot be told which tool wrote these files: {found}")]
@@ -262,6 +277,8 @@ pub struct Options {
     pub tasks: Vec<String>,
     /// How much is read.
     pub limits: Limits,
+    /// What becomes of the texts that are written.
+    pub texts: Texts,
 }
 
 impl Options {

@@ -165,7 +165,7 @@ fn round(
     Round {
         tool: Tool::Promptfoo,
         task,
-        items,
+        items: items.into(),
         planned: None,
         conditions: Conditions {
             scorer: Some(scorer(rows)),

@@ -1,7 +1,7 @@
 //! The manifest of an import, which a replay follows: the same files, read in the same way, must give the same evidence.
 
 use super::member::{self, object, spelled, string};
-use super::{ImportError, Limits, Options, Original, Rendered, Tool, read, render};
+use super::{ImportError, Limits, Options, Original, Rendered, Texts, Tool, read, render};
 use crate::object::{Json, ObjectId, parse};
 
 /// How the identities of scorers of imported rounds begin.
@@ -83,6 +83,7 @@ impl Manifest {
                 metric: text(&["metric"]),
                 tasks: vec![task.clone()],
                 limits,
+                texts: Texts::default(),
             },
             task,
             originals: originals.collect::<Result<_, ImportError>>()?,
@@ -93,10 +94,11 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Reads the originals again, in the order of the manifest.
+    /// Reads the originals again, in the order of the manifest, for the digests of what follows from them.
     pub fn replay(&self, originals: &[Original<'_>]) -> Result<Rendered, ImportError> {
-        let rounds = read(self.tool, originals, &self.options)?;
+        let options = Options { texts: Texts::Digested, ..self.options.clone() };
+        let rounds = read(self.tool, originals, &options)?;
         let round = rounds.iter().find(|round| round.task == self.task);
-        render(round.ok_or_else(|| ImportError::NoTask { task: self.task.clone() })?)
+        render(round.ok_or_else(|| ImportError::NoTask { task: self.task.clone() })?, &options.texts)
     }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::member::{self, object, safe, spelled, string};
+use super::records::Lacks;
 use super::secret::without_secrets;
+use super::sheet::Texts;
+use super::written::Written;
 use super::{ImportError, Tool};
 use crate::object::{Json, ObjectId};
 use crate::question::ScorerIdentity;
@@ -54,6 +57,14 @@ impl State {
             Self::Errored => "errored",
             Self::Skipped => "skipped",
             Self::Missing => "missing",
+        }
+    }
+
+    /// The status of an answer that ended so.
+    pub(super) fn status(self) -> &'static str {
+        match self {
+            Self::Pass | Self::Fail | Self::Partial | Self::Unscored => "answered",
+            other => other.as_str(),
         }
     }
 
@@ -159,6 +170,70 @@ pub struct Conditions {
     pub repeats: Option<Json>,
 }
 
+/// The items of a round: as they were read, or written to evidence already, because they would be too much to hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Items(Kept);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kept {
+    Held(Vec<Item>),
+    Written(Written),
+}
+
+impl From<Vec<Item>> for Items {
+    fn from(items: Vec<Item>) -> Self {
+        Self(Kept::Held(items))
+    }
+}
+
+impl From<Written> for Items {
+    fn from(written: Written) -> Self {
+        Self(Kept::Written(written))
+    }
+}
+
+impl Items {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Kept::Held(items) => items.len(),
+            Kept::Written(written) => written.marks.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How each of them ended.
+    fn states(&self) -> Box<dyn Iterator<Item = State> + '_> {
+        match &self.0 {
+            Kept::Held(items) => Box::new(items.iter().map(|item| item.state)),
+            Kept::Written(written) => Box::new(written.marks.iter().map(|mark| mark.state)),
+        }
+    }
+
+    fn lacks(&self) -> Lacks {
+        match &self.0 {
+            Kept::Held(items) => Lacks {
+                prompt: items.iter().any(|item| item.prompt == Wording::Unknown),
+                reference: items.iter().any(|item| item.reference == Wording::Unknown),
+                cost: items.iter().any(|item| item.cost.is_none()),
+            },
+            Kept::Written(written) => written.lacks,
+        }
+    }
+
+    /// Their records, written now if they were not; costs only where all items have one.
+    pub(super) fn written(&self, round: &Round, texts: &Texts, costs: bool) -> Result<Written, ImportError> {
+        match &self.0 {
+            Kept::Held(items) => super::rendered::write(&round.task, items, texts, costs),
+            Kept::Written(written) => Ok(written.clone()),
+        }
+    }
+}
+
 /// One task as one tool measured it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
@@ -167,7 +242,7 @@ pub struct Round {
     /// The task, as the tool calls it.
     pub task: String,
     /// The items, in their one order, whatever the order of the rows was.
-    pub items: Vec<Item>,
+    pub items: Items,
     /// How many questions the task has, where the tool says: a limited run has fewer items.
     pub planned: Option<u64>,
     /// What it was measured under.
@@ -206,16 +281,16 @@ impl Round {
 
     /// What the files leave unknown, in order.
     pub fn unknown(&self) -> Vec<Fact> {
-        let any = |wording: fn(&Item) -> &Wording| self.items.iter().any(|item| *wording(item) == Wording::Unknown);
+        let lacks = self.items.lacks();
         Fact::ALL
             .into_iter()
             .filter(|fact| match fact {
                 Fact::Configuration => self.conditions.configuration.is_none(),
-                Fact::Cost => self.items.iter().any(|item| item.cost.is_none()),
+                Fact::Cost => lacks.cost,
                 Fact::Generation => self.conditions.generation.is_none(),
                 Fact::Model => self.model.is_none(),
-                Fact::Prompts => any(|item| &item.prompt),
-                Fact::References => any(|item| &item.reference),
+                Fact::Prompts => lacks.prompt,
+                Fact::References => lacks.reference,
                 Fact::Repeats => self.conditions.repeats.is_none(),
                 Fact::Scorer => self.conditions.scorer.is_none(),
             })
@@ -224,7 +299,7 @@ impl Round {
 
     /// How many items ended in a state.
     pub fn count(&self, state: State) -> usize {
-        self.items.iter().filter(|item| item.state == state).count()
+        self.items.states().filter(|found| *found == state).count()
     }
 
     /// What a reader should know of it, a sentence each: the importer's remarks, and what follows from the items.
@@ -255,7 +330,7 @@ impl Round {
 
     /// Refuses a round that measured nothing, and names that stand for two items.
     pub(super) fn hold_together(self) -> Result<Self, ImportError> {
-        if !self.items.iter().any(|item| item.state.measured()) {
+        if !self.items.states().any(State::measured) {
             return Err(ImportError::NothingMeasured { tool: self.tool, task: self.task, items: self.items.len() });
         }
         Ok(self)
@@ -263,18 +338,19 @@ impl Round {
 
     /// Sorts the items by name where all have one, else by content, and refuses two that are the same.
     pub(super) fn in_order(mut self) -> Result<Self, ImportError> {
-        if self.items.iter().all(|item| item.id.is_some()) {
-            self.items.sort_by(|a, b| by_name(a.id.as_deref(), b.id.as_deref()));
+        let Kept::Held(items) = &mut self.items.0 else { return self.hold_together() };
+        if items.iter().all(|item| item.id.is_some()) {
+            items.sort_by(|a, b| by_name(a.id.as_deref(), b.id.as_deref()));
         } else {
-            self.items.iter_mut().for_each(|item| item.id = None);
+            items.iter_mut().for_each(|item| item.id = None);
             let key = |item: &Item| (item.prompt.clone(), item.reference.clone());
-            self.items.sort_by_cached_key(key);
-            if let Some(pair) = self.items.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
+            items.sort_by_cached_key(key);
+            if let Some(pair) = items.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
                 return Err(twice(&pair[0], &pair[1], "the question"));
             }
             return self.hold_together();
         }
-        match self.items.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        match items.windows(2).find(|pair| pair[0].id == pair[1].id) {
             Some(pair) => {
                 let name = pair[0].id.clone().unwrap_or_default();
                 Err(twice(&pair[0], &pair[1], &format!("`{}`", name.chars().take(80).collect::<String>())))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Json;
+use super::JsonValue;
 
 /// Integers up to this size are exact as doubles (2^53 - 1, I-JSON, RFC 7493 section 2.2).
 pub const MAX_SAFE_INTEGER: i128 = (1 << 53) - 1;
@@ -36,8 +36,8 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalErro
     super::writer::write(value).map_err(CanonicalError::Encode)
 }
 
-/// The canonical bytes of a [`Json`] value; integers that a double cannot hold are refused, not rounded.
-pub fn encode_json(value: &Json) -> Result<Vec<u8>, CanonicalError> {
+/// The canonical bytes of a [`JsonValue`]; integers that a double cannot hold are refused, not rounded.
+pub fn encode_json<S: AsRef<str>>(value: &JsonValue<S>) -> Result<Vec<u8>, CanonicalError> {
     refuse_unsafe_integers(value)?;
     encode(value)
 }
@@ -56,11 +56,13 @@ pub fn parse_canonical<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<
     Err(CanonicalError::NotCanonical { offset: same })
 }
 
-fn refuse_unsafe_integers(value: &Json) -> Result<(), CanonicalError> {
+fn refuse_unsafe_integers<S>(value: &JsonValue<S>) -> Result<(), CanonicalError> {
     match value {
-        Json::Integer(value) if value.abs() > MAX_SAFE_INTEGER => Err(CanonicalError::UnsafeInteger { value: *value }),
-        Json::Array(items) => items.iter().try_for_each(refuse_unsafe_integers),
-        Json::Object(members) => members.iter().try_for_each(|(_, value)| refuse_unsafe_integers(value)),
+        JsonValue::Integer(value) if value.abs() > MAX_SAFE_INTEGER => {
+            Err(CanonicalError::UnsafeInteger { value: *value })
+        }
+        JsonValue::Array(items) => items.iter().try_for_each(refuse_unsafe_integers),
+        JsonValue::Object(members) => members.iter().try_for_each(|(_, value)| refuse_unsafe_integers(value)),
         _ => Ok(()),
     }
 }
@@ -68,7 +70,7 @@ fn refuse_unsafe_integers(value: &Json) -> Result<(), CanonicalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::parse;
+    use crate::object::{Json, parse};
 
     fn canonical(text: &str) -> String {
         String::from_utf8(encode_json(&parse(text.as_bytes()).unwrap()).unwrap()).unwrap()

@@ -2,6 +2,7 @@
 //! written as an integer, the sign of nothing (`-0` is the integer 0, `-0.0` a float), integers to 64 bits exactly, and
 //! duplicate keys, which are refused. Why not serde_json: `docs/decisions/0003-strict-json.md`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -9,9 +10,9 @@ use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 /// Containers may nest this deep; one more is refused.
 pub const MAX_DEPTH: usize = 128;
 
-/// A JSON value. Members keep the order they were written in and are unique by name.
+/// A JSON value whose texts are held as `S`. Members keep the order they were written in and are unique by name.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Json {
+pub enum JsonValue<S> {
     /// `null`
     Null,
     /// `true` or `false`
@@ -21,14 +22,20 @@ pub enum Json {
     /// A number written with a fraction or an exponent; always finite.
     Float(f64),
     /// A string of Unicode scalar values.
-    String(String),
+    String(S),
     /// An array.
-    Array(Vec<Json>),
+    Array(Vec<JsonValue<S>>),
     /// An object.
-    Object(Vec<(String, Json)>),
+    Object(Vec<(S, JsonValue<S>)>),
 }
 
-impl Json {
+/// A JSON value that stands by itself.
+pub type Json = JsonValue<String>;
+
+/// A JSON value that borrows from what was read every text that was written without escapes.
+pub type JsonView<'a> = JsonValue<Cow<'a, str>>;
+
+impl<S> JsonValue<S> {
     /// What kind of value this is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -41,9 +48,7 @@ impl Json {
             Self::Object(_) => "an object",
         }
     }
-}
 
-impl Json {
     /// How many values there are, this one and those inside.
     pub fn count(&self) -> usize {
         match self {
@@ -54,7 +59,7 @@ impl Json {
     }
 }
 
-impl Serialize for Json {
+impl<T: AsRef<str>> Serialize for JsonValue<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
@@ -65,7 +70,7 @@ impl Serialize for Json {
                 _ => Err(S::Error::custom(JsonFault::IntegerRange)),
             },
             Self::Float(value) => serializer.serialize_f64(*value),
-            Self::String(value) => serializer.serialize_str(value),
+            Self::String(value) => serializer.serialize_str(value.as_ref()),
             Self::Array(items) => {
                 let mut seq = serializer.serialize_seq(Some(items.len()))?;
                 items.iter().try_for_each(|item| seq.serialize_element(item))?;
@@ -73,7 +78,7 @@ impl Serialize for Json {
             }
             Self::Object(members) => {
                 let mut map = serializer.serialize_map(Some(members.len()))?;
-                members.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+                members.iter().try_for_each(|(name, value)| map.serialize_entry(name.as_ref(), value))?;
                 map.end()
             }
         }
@@ -168,7 +173,17 @@ pub fn parse_foreign(text: &[u8], depth: usize) -> Result<Json, JsonError> {
     read(text, depth, true)
 }
 
-fn read(text: &[u8], depth: usize, words: bool) -> Result<Json, JsonError> {
+/// As [`parse_foreign`], without a copy of what can be borrowed.
+pub fn view_foreign(text: &[u8], depth: usize) -> Result<JsonView<'_>, JsonError> {
+    read(text, depth, true)
+}
+
+/// A text as values hold it.
+trait Text<'a>: AsRef<str> + From<Cow<'a, str>> {}
+
+impl<'a, S: AsRef<str> + From<Cow<'a, str>>> Text<'a> for S {}
+
+fn read<'a, S: Text<'a>>(text: &'a [u8], depth: usize, words: bool) -> Result<JsonValue<S>, JsonError> {
     if text.starts_with(b"\xef\xbb\xbf") {
         return Err(locate(text, 0, JsonFault::ByteOrderMark, String::new()));
     }
@@ -196,12 +211,12 @@ const SEARCHED: usize = 16;
 struct Names(std::collections::HashSet<String>);
 
 impl Names {
-    fn repeats(&mut self, name: &str, members: &[(String, Json)]) -> bool {
+    fn repeats<S: AsRef<str>>(&mut self, name: &str, members: &[(S, JsonValue<S>)]) -> bool {
         if members.len() < SEARCHED {
-            return members.iter().any(|(member, _)| member == name);
+            return members.iter().any(|(member, _)| member.as_ref() == name);
         }
         if self.0.is_empty() {
-            self.0.extend(members.iter().map(|(member, _)| member.clone()));
+            self.0.extend(members.iter().map(|(member, _)| member.as_ref().to_owned()));
         }
         !self.0.insert(name.to_owned())
     }
@@ -228,8 +243,8 @@ struct Parser<'a> {
     words: bool,
 }
 
-impl Parser<'_> {
-    fn document(&mut self) -> Result<Json, Fault> {
+impl<'a> Parser<'a> {
+    fn document<S: Text<'a>>(&mut self) -> Result<JsonValue<S>, Fault> {
         self.white_space();
         let value = self.value(0)?;
         self.white_space();
@@ -246,23 +261,23 @@ impl Parser<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, Fault> {
+    fn value<S: Text<'a>>(&mut self, depth: usize) -> Result<JsonValue<S>, Fault> {
         match self.peek() {
             None => Err(bare(JsonFault::Truncated)),
             Some(b'{') if depth < self.depth => self.object(depth + 1),
             Some(b'[') if depth < self.depth => self.array(depth + 1),
             Some(b'{' | b'[') => Err(bare(JsonFault::TooDeep { depth: self.depth })),
-            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'"') => Ok(JsonValue::String(self.string()?.into())),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Json::Bool(true)),
-            Some(b'f') => self.word("false", Json::Bool(false)),
-            Some(b'n') => self.word("null", Json::Null),
+            Some(b't') => self.word("true", JsonValue::Bool(true)),
+            Some(b'f') => self.word("false", JsonValue::Bool(false)),
+            Some(b'n') => self.word("null", JsonValue::Null),
             Some(b'N' | b'I') => self.not_a_number(),
             Some(_) => Err(bare(JsonFault::Syntax { expected: "a value" })),
         }
     }
 
-    fn word(&mut self, word: &'static str, value: Json) -> Result<Json, Fault> {
+    fn word<V>(&mut self, word: &'static str, value: V) -> Result<V, Fault> {
         if self.text[self.at..].starts_with(word) {
             self.at += word.len();
             Ok(value)
@@ -271,22 +286,22 @@ impl Parser<'_> {
         }
     }
 
-    fn not_a_number(&mut self) -> Result<Json, Fault> {
+    fn not_a_number<S: Text<'a>>(&mut self) -> Result<JsonValue<S>, Fault> {
         let rest = &self.text[self.at..];
         let word = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| self.words && rest.starts_with(word));
         let word = word.ok_or_else(|| bare(JsonFault::NotANumber))?;
         self.at += word.len();
-        Ok(Json::String(word.to_owned()))
+        Ok(JsonValue::String(Cow::Borrowed(word).into()))
     }
 
-    fn object(&mut self, depth: usize) -> Result<Json, Fault> {
+    fn object<S: Text<'a>>(&mut self, depth: usize) -> Result<JsonValue<S>, Fault> {
         self.at += 1;
-        let mut members: Vec<(String, Json)> = Vec::new();
+        let mut members: Vec<(S, JsonValue<S>)> = Vec::new();
         let mut names = Names::default();
         self.white_space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Json::Object(members));
+            return Ok(JsonValue::Object(members));
         }
         loop {
             self.white_space();
@@ -303,26 +318,26 @@ impl Parser<'_> {
             self.expect(b':', "`:`")?;
             self.white_space();
             let value = self.value(depth).map_err(|fault| prefixed(&name, fault))?;
-            members.push((name, value));
+            members.push((name.into(), value));
             self.white_space();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Json::Object(members));
+                    return Ok(JsonValue::Object(members));
                 }
                 _ => return Err(self.expected("`,` or `}`")),
             }
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Json, Fault> {
+    fn array<S: Text<'a>>(&mut self, depth: usize) -> Result<JsonValue<S>, Fault> {
         self.at += 1;
         let mut items = Vec::new();
         self.white_space();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Json::Array(items));
+            return Ok(JsonValue::Array(items));
         }
         loop {
             self.white_space();
@@ -333,7 +348,7 @@ impl Parser<'_> {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(Json::Array(items));
+                    return Ok(JsonValue::Array(items));
                 }
                 _ => return Err(self.expected("`,` or `]`")),
             }
@@ -353,20 +368,25 @@ impl Parser<'_> {
         bare(if self.at >= self.text.len() { JsonFault::Truncated } else { JsonFault::Syntax { expected } })
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    /// A text; borrowed where nothing in it is escaped.
+    fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         self.at += 1;
+        let text: &'a str = self.text;
+        let mut start = self.at;
         let mut value = String::new();
         loop {
-            let rest = &self.text.as_bytes()[self.at..];
-            let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
-            value.push_str(&self.text[self.at..self.at + plain]);
-            self.at += plain;
+            self.at += plain(&text.as_bytes()[self.at..]);
             match self.peek() {
                 Some(b'"') => {
+                    let rest = &text[start..self.at];
                     self.at += 1;
-                    return Ok(value);
+                    return Ok(if value.is_empty() { Cow::Borrowed(rest) } else { Cow::Owned(value + rest) });
                 }
-                Some(b'\\') => value.push(self.escape()?),
+                Some(b'\\') => {
+                    value.push_str(&text[start..self.at]);
+                    value.push(self.escape()?);
+                    start = self.at;
+                }
                 Some(_) => return Err(bare(JsonFault::ControlCharacter)),
                 None => return Err(bare(JsonFault::Truncated)),
             }
@@ -420,7 +440,7 @@ impl Parser<'_> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Result<Json, Fault> {
+    fn number<S: Text<'a>>(&mut self) -> Result<JsonValue<S>, Fault> {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -475,22 +495,32 @@ impl Parser<'_> {
     }
 }
 
+/// How many bytes stand before the first that ends a text or has to be escaped in one.
+pub(super) fn plain(text: &[u8]) -> usize {
+    const STEP: usize = 32;
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    let steps = text.chunks_exact(STEP);
+    // A look at a whole step without an early end is one that processors do at once.
+    let clear = steps.take_while(|step| !step.iter().fold(false, |found, byte| found | special(byte))).count() * STEP;
+    clear + text[clear..].iter().position(special).unwrap_or(text.len() - clear)
+}
+
 fn bare(fault: JsonFault) -> Fault {
     (fault, String::new())
 }
 
-fn integer_value(literal: &str) -> Result<Json, JsonFault> {
+fn integer_value<S>(literal: &str) -> Result<JsonValue<S>, JsonFault> {
     // Parsing an i128 refuses what does not fit, in time linear in the literal.
     let value: i128 = literal.parse().map_err(|_| JsonFault::IntegerRange)?;
     if value < i128::from(i64::MIN) || value > i128::from(u64::MAX) {
         return Err(JsonFault::IntegerRange);
     }
-    Ok(Json::Integer(value))
+    Ok(JsonValue::Integer(value))
 }
 
-fn float_value(literal: &str) -> Result<Json, JsonFault> {
+fn float_value<S>(literal: &str) -> Result<JsonValue<S>, JsonFault> {
     match literal.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Json::Float(value)),
+        Ok(value) if value.is_finite() => Ok(JsonValue::Float(value)),
         _ => Err(JsonFault::FloatRange),
     }
 }

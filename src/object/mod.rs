@@ -11,7 +11,8 @@ mod writer;
 pub use canonical::{CanonicalError, MAX_SAFE_INTEGER, encode, encode_json, parse_canonical};
 pub(crate) use digest::from_text;
 pub use digest::{DigestError, ObjectId, ReceiptId, Sha256};
-pub use json::{Json, JsonError, JsonFault, MAX_DEPTH, parse, parse_foreign};
+pub use json::{Json, JsonError, JsonFault, JsonValue, JsonView, MAX_DEPTH, parse, parse_foreign, view_foreign};
 pub use record::{
     FieldError, Fields, Line, LineReader, MAX_LINE_BYTES, MAX_RECORDS, MAX_VALUES, RecordError, parse_line,
 };
+pub use writer::{encode_finite, encode_string};

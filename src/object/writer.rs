@@ -7,6 +7,7 @@ use serde::ser::{self, Error as _, Serializer};
 use serde_json::Error;
 
 use super::canonical::MAX_SAFE_INTEGER;
+use super::json::plain;
 
 /// serde_json hands over numbers and raw text that it keeps as text under such names.
 const PRIVATE: &str = "$serde_json::private";
@@ -38,37 +39,7 @@ pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Error> 
 
 impl Writer {
     fn string(&mut self, text: &str) {
-        self.out.push(b'"');
-        let mut rest = text.as_bytes();
-        // Most texts need no escape, and a look at all of them without an early end is a fast one.
-        if !rest.iter().fold(false, |found, byte| found | must_escape(*byte)) {
-            self.out.extend_from_slice(rest);
-            return self.out.push(b'"');
-        }
-        while let Some(at) = rest.iter().position(|byte| must_escape(*byte)) {
-            self.out.extend_from_slice(&rest[..at]);
-            self.escape(rest[at]);
-            rest = &rest[at + 1..];
-        }
-        self.out.extend_from_slice(rest);
-        self.out.push(b'"');
-    }
-
-    /// RFC 8785 section 3.2.2.2: two-character escapes where JSON has one, else `\u00xx` in lower case.
-    fn escape(&mut self, byte: u8) {
-        let short = match byte {
-            b'"' | b'\\' => byte,
-            0x08 => b'b',
-            0x09 => b't',
-            0x0a => b'n',
-            0x0c => b'f',
-            0x0d => b'r',
-            _ => {
-                let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
-                return self.out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)]);
-            }
-        };
-        self.out.extend_from_slice(&[b'\\', short]);
+        encode_string(text, &mut self.out);
     }
 
     fn integer(&mut self, value: i128) -> Result<(), Error> {
@@ -85,7 +56,7 @@ impl Writer {
         if !value.is_finite() {
             return Err(Error::custom("JSON has neither NaN nor infinity"));
         }
-        self.out.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
+        encode_finite(value, &mut self.out);
         Ok(())
     }
 
@@ -120,9 +91,39 @@ impl Writer {
     }
 }
 
-/// RFC 8785 section 3.2.2.2.
-fn must_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
+/// Appends the canonical form of a text (RFC 8785 section 3.2.2.2): quotes, backslashes and control characters are escaped,
+/// the latter in two characters where JSON has such a form and as `\u00xx` in lower case elsewhere; all else stands for itself.
+pub fn encode_string(text: &str, out: &mut Vec<u8>) {
+    let mut rest = text.as_bytes();
+    out.push(b'"');
+    loop {
+        let (plain, after) = rest.split_at(plain(rest));
+        out.extend_from_slice(plain);
+        let Some((byte, after)) = after.split_first() else { return out.push(b'"') };
+        escape(*byte, out);
+        rest = after;
+    }
+}
+
+/// Appends the canonical form of a finite number (RFC 8785 section 3.2.2.3): as ECMAScript prints it.
+pub fn encode_finite(value: f64, out: &mut Vec<u8>) {
+    out.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
+}
+
+fn escape(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        0x09 => b't',
+        0x0a => b'n',
+        0x0c => b'f',
+        0x0d => b'r',
+        _ => {
+            let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)]);
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
 }
 
 /// RFC 8785 section 3.2.3: by UTF-16 code units, which for plain ASCII are the bytes.
@@ -398,5 +399,21 @@ impl ser::SerializeMap for Compound<'_> {
     fn end(self) -> Result<(), Error> {
         self.close(b'}');
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_character_is_written_as_other_writers_do() {
+        for c in ('\0'..='\u{2ff}').chain(['\u{2028}', '\u{fb33}', '\u{feff}', '\u{ffff}', '😀', char::MAX]) {
+            for text in [format!("a{c}b{c}"), format!("{}{c}b", "é".repeat(40)), format!("{}{c}", "x".repeat(31))] {
+                let mut out = Vec::new();
+                encode_string(&text, &mut out);
+                assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap(), "{c:?}");
+            }
+        }
     }
 }

@@ -10,10 +10,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::identity::{QuestionSetId, ScorerIdentity};
-use super::query::canonical_string;
 use super::record::Question;
 use super::{QuestionError, excerpt, hex};
-use crate::object::{FieldError, MAX_RECORDS, RecordError};
+use crate::object::{FieldError, MAX_RECORDS, RecordError, encode_string};
 
 const LEAF_CONTEXT: &str = "proofmark question v1";
 const SET_CONTEXT: &str = "proofmark question set v1";
@@ -28,7 +27,7 @@ impl Leaf {
     pub(super) fn of(question: &Question, salt: Option<&[u8; 32]>) -> Result<Self, FieldError> {
         let query = question.query().canonical()?;
         let mut expected = Vec::with_capacity(2 + question.expected().len());
-        canonical_string(question.expected(), &mut expected);
+        encode_string(question.expected(), &mut expected);
         let mut hasher = blake3::Hasher::new_derive_key(LEAF_CONTEXT);
         prefixed(&mut hasher, &query);
         prefixed(&mut hasher, &expected);
@@ -36,6 +35,18 @@ impl Leaf {
             prefixed(&mut hasher, salt);
         }
         Ok(Self(*hasher.finalize().as_bytes()))
+    }
+
+    /// The leaf of a question without a salt whose query and expected answer are canonical JSON already, the query in
+    /// pieces: all five members, as [`Question`] fills them in.
+    pub fn of_canonical(query: &[&[u8]], expected: &[u8]) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key(LEAF_CONTEXT);
+        hasher.update(&query.iter().map(|piece| piece.len() as u64).sum::<u64>().to_be_bytes());
+        query.iter().for_each(|piece| {
+            hasher.update(piece);
+        });
+        prefixed(&mut hasher, expected);
+        Self(*hasher.finalize().as_bytes())
     }
 
     /// The 32 bytes.
@@ -72,6 +83,14 @@ impl Leaves {
     /// The leaves of a question set, which is never empty.
     pub(super) fn from_questions(leaves: Vec<Leaf>) -> Self {
         Self(leaves)
+    }
+
+    /// The leaves of imported questions; refused where there are none.
+    pub fn from_leaves(leaves: Vec<Leaf>) -> Result<Self, QuestionError> {
+        if leaves.is_empty() {
+            return Err(RecordError::whole("the questions", "hold no leaves").into());
+        }
+        Ok(Self(leaves))
     }
 
     /// Reads the evidence format: for each question 64 lower-case hexadecimal digits and a line feed, nothing else, at

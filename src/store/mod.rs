@@ -15,6 +15,7 @@ mod memory;
 mod name;
 mod objects;
 mod shelf;
+mod spill;
 
 use std::io::{self, Read};
 
@@ -26,8 +27,9 @@ pub use memory::Memory;
 pub use name::Name;
 pub use objects::{
     COMPRESS_FROM, Digests, MAX_OBJECT_BYTES, ObjectState, digest_file, digest_slice, object_state, open_object,
-    put_file, put_slice, read_object,
+    put_file, put_from, put_slice, read_object,
 };
+pub use spill::Spill;
 
 /// Most tiles and bundles fit into this many bytes.
 const FIRST_READ: u64 = 64 << 10;

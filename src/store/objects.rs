@@ -154,6 +154,16 @@ pub fn put_file(store: &dyn Store, path: &Path) -> Result<Digests, StoreError> {
     Ok(digests)
 }
 
+/// Stores bytes whose digests are known, read from the start as often as asked; refused if they are others.
+pub fn put_from<'a>(
+    store: &dyn Store,
+    digests: &Digests,
+    mut open: impl FnMut() -> Box<dyn Read + 'a>,
+    source: &str,
+) -> Result<(), StoreError> {
+    put_checked(store, digests, &mut || Ok(open()), source)
+}
+
 /// Opens the source once more from its start.
 type Reopen<'a> = &'a mut dyn FnMut() -> Result<Box<dyn Read + 'a>, StoreError>;
 

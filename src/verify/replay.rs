@@ -274,6 +274,7 @@ impl Case<'_> {
         match manifest.replay(&originals) {
             Ok(rendered) => self.check_import(body, &rendered),
             Err(ImportError::Record(error)) if error.source.is_some() => self.outcome.impossible = true,
+            Err(ImportError::Spill(error)) => return Err(VerifyError::Store(error)),
             Err(error) => self.find(Code::ReplayUnreadable, "originals from which the round follows", chain(&error)),
         }
         Ok(())
@@ -323,13 +324,12 @@ impl Case<'_> {
             };
             self.find(Code::ImportDiffers, format!("unknown: {}", names(&rendered.unknown)), names(&stated));
         }
-        for (role, bytes) in [
-            (role::QUESTIONS, &rendered.questions),
-            (role::ANSWERS, &rendered.answers),
-            (role::JUDGEMENTS, &rendered.judgements),
-            (role::PROJECTION, &rendered.projection),
+        for (role, id) in [
+            (role::QUESTIONS, rendered.questions.blake3()),
+            (role::ANSWERS, rendered.answers.blake3()),
+            (role::JUDGEMENTS, rendered.judgements.blake3()),
+            (role::PROJECTION, rendered.projection.blake3()),
         ] {
-            let id = ObjectId::of(bytes);
             let stated: Vec<_> = self.predicate().evidence_of(role).map(|evidence| evidence.blake3).collect();
             if stated != [id] {
                 let stated: Vec<_> = stated.iter().map(|id| format!("BLAKE3 {id}")).collect();

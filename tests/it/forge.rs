@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proofmark::calibrate::{Profile, Reading};
 use proofmark::compare;
 use proofmark::gate;
-use proofmark::import::{Manifest, NamedOriginal, Options, Original, Tool, read, render};
+use proofmark::import::{Manifest, NamedOriginal, Options, Original, Sheet, Texts, Tool, read, render};
 use proofmark::ledger::role;
 use proofmark::merkle::{BundleWriter, Checkpoint, Frontier, MerkleError, TileName, VerifierKey, leaf_hash};
 use proofmark::object::{ObjectId, ReceiptId, Sha256, encode};
@@ -199,7 +199,7 @@ impl Forge {
         let originals = [Original::held("t.csv", table.as_bytes().to_vec())];
         let options = Options { tasks: vec!["t".to_owned()], ..Options::default() };
         let round = read(Tool::Csv, &originals, &options).unwrap().remove(0);
-        let rendered = render(&round).unwrap();
+        let rendered = render(&round, &Texts::Kept).unwrap();
         let named = NamedOriginal { name: "t.csv".to_owned(), blake3: original.blake3 };
         let manifest = Manifest { tool: Tool::Csv, task: "t".to_owned(), options, originals: vec![named] };
         let body = ScorecardBody {
@@ -210,12 +210,13 @@ impl Forge {
             sealed: false,
             unknown: rendered.unknown.into_iter().map(|field| Unknown { field, allowed: false }).collect(),
         };
+        let bytes = |sheet: &Sheet| sheet.bytes().unwrap();
         let evidence = vec![
             original,
-            self.evidence(role::QUESTIONS, rendered.questions),
-            self.evidence(role::ANSWERS, rendered.answers),
-            self.evidence(role::JUDGEMENTS, rendered.judgements),
-            self.evidence(role::PROJECTION, rendered.projection),
+            self.evidence(role::QUESTIONS, bytes(&rendered.questions)),
+            self.evidence(role::ANSWERS, bytes(&rendered.answers)),
+            self.evidence(role::JUDGEMENTS, bytes(&rendered.judgements)),
+            self.evidence(role::PROJECTION, bytes(&rendered.projection)),
             self.evidence(role::IMPORT, manifest.encode()),
         ];
         (body, evidence)

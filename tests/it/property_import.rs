@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proofmark::import::{Options, Original, Rendered, Tool, read, render};
+use proofmark::import::{Options, Original, Rendered, Texts, Tool, read, render};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -174,7 +174,7 @@ fn rendered(tool: Tool, files: &Files) -> Result<Rendered, String> {
     let originals: Vec<_> = files.iter().map(|(name, bytes)| Original::held(name.as_str(), bytes.clone())).collect();
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let rounds = read(tool, &originals, &Options::default()).map_err(|error| said(&error))?;
-    rounds.iter().map(render).next().unwrap().map_err(|error| said(&error))
+    rounds.iter().map(|round| render(round, &Texts::Kept)).next().unwrap().map_err(|error| said(&error))
 }
 
 fn config() -> ProptestConfig {
