@@ -11,7 +11,7 @@ use proofmark::object::ObjectId;
 use proofmark::question::ScorerIdentity;
 use proofmark::receipt::{Basis, Body, Kind, LineName, ScorecardBody, Subject, Text};
 use proofmark::scorecard::{Fact, Scorecard, Unknown};
-use proofmark::store::put_file;
+use proofmark::store::{Digests, Store, StoreError, put_file};
 use proofmark::trust::Role;
 use serde::Serialize;
 
@@ -308,12 +308,12 @@ impl Imported {
         context: &Context,
         ledger: &Ledger,
     ) -> Result<Draft, Failure> {
-        let mut evidence = Vec::new();
-        let mut originals = Vec::new();
-        for place in &self.round.originals {
-            let file = &files[*place];
-            let digests = put_file(ledger.store(), &file.path)?;
-            file.refuse_changed(&digests)?;
+        // The originals on one core, what was made of them on another.
+        let store = ledger.store();
+        let files: Vec<&ForeignFile> = self.round.originals.iter().map(|place| &files[*place]).collect();
+        let (read, made) = rayon::join(|| stored(&files, store), || self.store_made(store));
+        let (mut evidence, mut originals) = (Vec::new(), Vec::new());
+        for (file, digests) in files.iter().zip(read?) {
             originals.push(NamedOriginal { name: file.name.clone(), blake3: digests.blake3 });
             evidence.push(entry(role::ORIGINAL.parse()?, &digests, media_type(&file.name), true));
         }
@@ -322,16 +322,10 @@ impl Imported {
         // Two files of the same bytes are one object.
         evidence.sort();
         evidence.dedup();
-        let Rendered { questions, answers, judgements, projection, .. } = &self.rendered;
-        for (role, sheet) in [
-            (role::QUESTIONS, questions),
-            (role::ANSWERS, answers),
-            (role::JUDGEMENTS, judgements),
-            (role::PROJECTION, projection),
-        ] {
-            evidence.push(entry(role.parse()?, &sheet.put(ledger.store())?, "application/jsonl", true));
+        for (role, digests) in made? {
+            evidence.push(entry(role.parse()?, &digests, "application/jsonl", true));
         }
-        evidence.push(Piece::new(role::IMPORT, manifest.encode(), "application/json", true).store(ledger.store())?);
+        evidence.push(Piece::new(role::IMPORT, manifest.encode(), "application/json", true).store(store)?);
         let base = std::path::Path::new("");
         let mut subject: Vec<_> =
             arguments.subject.iter().map(|subject| subject.resolve(base)).collect::<Result<_, _>>()?;
@@ -346,6 +340,18 @@ impl Imported {
         };
         let (recorded_at, tool) = (context.recorded_at()?, context.tool());
         Ok(Draft { subject, evidence, note, recorded_at, tool, body: Body::Scorecard(self.body.clone()) })
+    }
+
+    /// Stores what was made of the originals.
+    fn store_made(&self, store: &dyn Store) -> Result<Vec<(&'static str, Digests)>, StoreError> {
+        let Rendered { questions, answers, judgements, projection, .. } = &self.rendered;
+        let sheets = [
+            (role::QUESTIONS, questions),
+            (role::ANSWERS, answers),
+            (role::JUDGEMENTS, judgements),
+            (role::PROJECTION, projection),
+        ];
+        sheets.into_iter().map(|(role, sheet)| Ok((role, sheet.put(store)?))).collect()
     }
 
     fn document<'a>(
@@ -370,6 +376,17 @@ impl Imported {
             projection: self.projection.to_string(),
         }
     }
+}
+
+/// Stores originals, which must be what was read.
+fn stored(files: &[&ForeignFile], store: &dyn Store) -> Result<Vec<Digests>, Failure> {
+    let mut stored = Vec::new();
+    for file in files {
+        let digests = put_file(store, &file.path)?;
+        file.refuse_changed(&digests)?;
+        stored.push(digests);
+    }
+    Ok(stored)
 }
 
 /// What a receipt says for people of where it came from.

@@ -103,7 +103,7 @@ pub enum ImportError {
     TooLarge {
         /// The file.
         file: String,
-        /// `document`, `sample` or `archive`.
+        /// `document`, `sample`, `archive` or what else has to be held whole.
         what: &'static str,
         /// The limit.
         limit: u64,

@@ -76,15 +76,24 @@ struct Findings {
     unnamed: bool,
     /// Why records are not written.
     refused: Option<ImportError>,
+    /// Bytes of the filters, metrics and settings of requests.
+    told: u64,
 }
 
 impl Findings {
     fn add(&mut self, mut other: Self) {
         self.rows.append(&mut other.rows);
-        self.filters.append(&mut other.filters);
-        self.metrics.append(&mut other.metrics);
         self.first = self.first.take().or(other.first);
-        self.requests.append(&mut other.requests);
+        for (names, more) in [
+            (&mut self.filters, other.filters),
+            (&mut self.metrics, other.metrics),
+            (&mut self.requests, other.requests),
+        ] {
+            for name in more {
+                let length = name.len() as u64;
+                self.told += if names.insert(name) { length } else { 0 };
+            }
+        }
         self.repeats.append(&mut other.repeats);
         self.refused = self.refused.take().or(other.refused);
     }
@@ -151,6 +160,7 @@ impl Reader<'_, '_> {
     fn pass(&self, plan: &Plan, writing: &mut Writing) -> Result<(Findings, bool), ImportError> {
         let mut found = Findings::default();
         let mut in_order = true;
+        let limit = self.options.limits.document;
         let read = |lines: &[Line<'_>]| self.piece(lines, plan);
         stream(self.original, &self.options.limits, read, |piece| {
             let (piece, lines) = piece?;
@@ -159,6 +169,10 @@ impl Reader<'_, '_> {
             in_order = !plan.in_order || documents.is_sorted_by(|one, next| one < next);
             found.unnamed = piece.unnamed;
             found.add(piece);
+            if found.told > limit {
+                let (file, what) = (self.original.name().to_owned(), "list of filters, metrics and settings");
+                return Err(ImportError::TooLarge { file, what, limit });
+            }
             if found.refused.is_none() {
                 match writing.push(&lines) {
                     Err(refusal @ ImportError::TooMuch { .. }) => found.refused = Some(refusal),
@@ -386,5 +400,125 @@ fn judged(
     match State::of_score(score) {
         Some(state) => Ok((state, Some(score))),
         None => Err(original.refuse_at(line, metric, format!("must be a number from 0 to 1, not {score}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::import::{Sheet, Texts};
+
+    /// A row of some 2,000 bytes.
+    fn sample(document: usize, name: Option<&str>, filter: &str) -> String {
+        let name = name.map_or(String::new(), |name| format!("\"id\":\"{name}\","));
+        format!(
+            "{{\"doc_id\":{document},\"doc\":{{{name}\"n\":{document}}},\"target\":\"t\",\"arguments\":{{\"a\":{{\"arg_0\":\"{document} \
+             {}\",\"arg_1\":{{\"t\":0}}}}}},\"resps\":[[\"r\"]],\"filtered_resps\":[\"r\"],\"filter\":\"{filter}\",\"metrics\":[\"m\"],\
+             \"m\":{}}}\n",
+            "é\\n".repeat(450),
+            document % 2
+        )
+    }
+
+    fn read(text: &str, options: &Options) -> Result<Samples, ImportError> {
+        let original = Original::held("samples_t.jsonl", text.as_bytes().to_vec());
+        let reader = Reader { original: &original, task: "t", options, config: None, metric: None };
+        reader.read().map(Option::unwrap)
+    }
+
+    fn written(text: &str) -> Written {
+        read(text, &Options::default()).unwrap().written.unwrap()
+    }
+
+    fn text(sheet: &Sheet) -> String {
+        String::from_utf8(sheet.bytes().unwrap()).unwrap()
+    }
+
+    /// More than a window of rows, in memory and in a file.
+    const MANY: usize = 2_600;
+
+    #[test]
+    fn rows_in_any_order_come_to_the_same_evidence() {
+        let row = |at: usize| sample(at, Some(&format!("q{at}")), "none");
+        let rows: Vec<String> = (0..MANY).map(row).collect();
+        let in_order = written(&rows.concat());
+        let questions = text(&in_order.questions);
+        assert!(questions.len() > 2 << 20);
+        for (at, line) in questions.lines().enumerate() {
+            assert!(line.contains(&format!("\"id\":\"q{at}\",\"query\":{{\"text\":\"{at} é\\né")), "{line}");
+        }
+        assert_eq!(in_order.marks.iter().filter(|mark| mark.state == State::Pass).count(), MANY / 2);
+        let mut mixed = rows.clone();
+        mixed.swap(0, MANY - 1);
+        mixed[500..2000].reverse();
+        let header = b"first\n";
+        for other in [rows.iter().rev().map(String::as_str).collect::<String>(), mixed.concat()] {
+            let other = written(&other);
+            assert!(other == in_order);
+            let [one, other] = [&in_order, &other].map(|written| written.projection(header, &Texts::Kept).unwrap());
+            assert_eq!(text(&one), text(&other));
+        }
+        let digested = read(&rows.concat(), &Options { texts: Texts::Digested, ..Options::default() }).unwrap();
+        let digested = digested.written.unwrap();
+        assert!(digested == in_order);
+        assert!(digested.questions.bytes().is_err());
+    }
+
+    #[test]
+    fn one_document_without_a_name_names_all_by_their_numbers() {
+        let rows = |last: Option<&str>| -> String {
+            let name = |at: usize| if at == MANY - 1 { last.map(str::to_owned) } else { Some(format!("q{at}")) };
+            (0..MANY).rev().map(|at| sample(at, name(at).as_deref(), "none")).collect()
+        };
+        let nameless = written(&(0..MANY).map(|at| sample(at, None, "none")).collect::<String>());
+        assert!(written(&rows(None)) == nameless);
+        assert!(text(&nameless.questions).lines().last().unwrap().contains("\"id\":\"2599\""));
+        assert!(written(&rows(Some("q"))) != nameless);
+    }
+
+    #[test]
+    fn the_filter_that_counts_is_known_at_the_end() {
+        let rows = |filters: [&str; 2]| -> String {
+            (0..20).map(|at| sample(at % 10, Some(&format!("q{}", at % 10)), filters[at / 10])).collect()
+        };
+        for filters in [["b", "a"], ["a", "b"]] {
+            let samples = read(&rows(filters), &Options::default()).unwrap();
+            assert_eq!((samples.filter.as_str(), samples.documents), ("a", 10));
+            assert!(samples.written.unwrap() == written(&rows(["none", "none"])[..rows(["none", "none"]).len() / 2]));
+        }
+    }
+
+    #[test]
+    fn two_rows_of_one_document_are_named_also_where_their_labels_only_are_the_same() {
+        let names = ["q0", "a\\u0001", "q2", "a\\\\u{1}"];
+        let rows: String = names.iter().enumerate().map(|(at, name)| sample(at, Some(name), "none")).collect();
+        let refusal = read(&rows, &Options::default()).unwrap().written.unwrap_err().to_string();
+        assert_eq!(refusal, "`a\\u{1}` stands there twice: samples_t.jsonl:2 and samples_t.jsonl:4");
+        let twice = |last: (usize, &str)| {
+            let rows = [(1, "q1"), (0, "q0"), last].map(|(at, name)| sample(at, Some(name), "none"));
+            read(&rows.concat(), &Options::default()).err().unwrap().to_string()
+        };
+        let rows = "stands there twice: samples_t.jsonl:1 and samples_t.jsonl:3";
+        assert_eq!(twice((5, "q1")), format!("the document `q1` {rows}"));
+        assert_eq!(twice((1, "q5")), format!("doc_id 1 {rows}"));
+    }
+
+    #[test]
+    fn a_file_that_is_another_each_time_and_endless_lists_of_names_are_refused() {
+        let opened = AtomicUsize::new(0);
+        let original = Original::opened("samples_t.jsonl", || {
+            let filter = format!("f{}", opened.fetch_add(1, Ordering::Relaxed));
+            Ok(Box::new(std::io::Cursor::new(sample(0, None, &filter).into_bytes())) as Box<dyn std::io::Read + Send>)
+        });
+        let options = Options::default();
+        let reader = Reader { original: &original, task: "t", options: &options, config: None, metric: None };
+        assert_eq!(reader.read().err().unwrap().to_string(), "`samples_t.jsonl` changed while it was read");
+        let rows: String = (0..100).map(|at| sample(at, None, &"x".repeat(at))).collect();
+        let limits = Limits { document: 4_000, ..Limits::default() };
+        let refusal = read(&rows, &Options { limits, ..Options::default() }).err().unwrap().to_string();
+        let list = "list of filters, metrics and settings";
+        assert_eq!(refusal, format!("samples_t.jsonl: the {list} is larger than 4000 bytes"));
     }
 }

@@ -17,7 +17,7 @@ const BLOCK: usize = 1 << 20;
 /// Records that were written, in the order of the round.
 #[derive(Debug, Clone)]
 pub(super) struct Written {
-    pub marks: Arc<[Mark]>,
+    pub marks: Arc<Vec<Mark>>,
     pub lacks: Lacks,
     pub questions: Sheet,
     pub answers: Sheet,
@@ -157,7 +157,7 @@ impl Writing {
         }
         let Sheets { questions, answers, judgements, items } = self.sheets;
         Ok(Written {
-            marks: marks.into(),
+            marks: Arc::new(marks),
             lacks: self.lacks,
             questions: questions.finish(),
             answers: answers.finish(),

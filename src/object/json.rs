@@ -497,12 +497,28 @@ impl<'a> Parser<'a> {
 
 /// How many bytes stand before the first that ends a text or has to be escaped in one.
 pub(super) fn plain(text: &[u8]) -> usize {
-    const STEP: usize = 32;
-    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    let steps = text.chunks_exact(STEP);
-    // A look at a whole step without an early end is one that processors do at once.
-    let clear = steps.take_while(|step| !step.iter().fold(false, |found, byte| found | special(byte))).count() * STEP;
-    clear + text[clear..].iter().position(special).unwrap_or(text.len() - clear)
+    let steps = text.as_chunks::<32>().0.iter();
+    let clear = |step: &&[u8; 32]| step.as_chunks().0.iter().fold(0, |found, word| found | special(*word)) == 0;
+    let passed = steps.take_while(clear).count() * 32;
+    let (words, rest) = text[passed..].as_chunks();
+    for (at, word) in words.iter().enumerate() {
+        let found = special(*word);
+        if found != 0 {
+            return passed + at * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    text.len() - rest.len() + rest.iter().position(ends).unwrap_or(rest.len())
+}
+
+/// The highest bit of the first byte, and perhaps of others after it, that is a quote, a backslash or a control character: eight
+/// bytes at a time, by the borrow that subtracting from a smaller byte leaves.
+fn special(word: [u8; 8]) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let word = u64::from_le_bytes(word);
+    let below = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (equal(b'"') | equal(b'\\') | below(word, 0x20)) & (ONES * 0x80)
 }
 
 fn bare(fault: JsonFault) -> Fault {
@@ -594,6 +610,39 @@ mod tests {
         assert_eq!(parse_foreign(text, 1).unwrap_err().fault, JsonFault::TooDeep { depth: 1 });
         assert_eq!(parse_foreign(b"Nan", 2).unwrap_err().fault, JsonFault::NotANumber);
         assert_eq!(parse_foreign(b"-Inf", 2).unwrap_err().fault, JsonFault::NotANumber);
+    }
+
+    #[test]
+    fn the_end_of_what_needs_no_escape_is_found_wherever_it_is() {
+        let ends = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+        for byte in 0..=u8::MAX {
+            for length in [0, 1, 7, 8, 9, 31, 32, 33, 40, 64, 100] {
+                for filler in [b' ', b'a', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xa2, 0xdc, 0xff] {
+                    let mut text = vec![filler; length];
+                    text.push(byte);
+                    text.extend([filler, b'"', filler, 0x1f]);
+                    assert_eq!(plain(&text), if ends(byte) { length } else { length + 2 }, "{byte} {length} {filler}");
+                    assert_eq!(plain(&text[..length]), length);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_borrowed_is_what_is_copied() {
+        for text in [
+            r#"{"a":"b","c\n":["\u00e9\ud83d\ude00",1,-0.0,NaN,true,null],"é":"x\\"}"#,
+            r#"{"a":1,"\u0061":2}"#,
+            "[\"a",
+        ] {
+            let same =
+                |json: Json| view_foreign(text.as_bytes(), 9).map(|view| (format!("{json:?}"), format!("{view:?}")));
+            match parse_foreign(text.as_bytes(), 9).map(same) {
+                Ok(Ok((copied, borrowed))) => assert_eq!(copied, borrowed),
+                Ok(Err(error)) => panic!("{error}"),
+                Err(error) => assert_eq!(view_foreign(text.as_bytes(), 9).unwrap_err(), error),
+            }
+        }
     }
 
     #[test]

@@ -170,6 +170,46 @@ fn deep_and_wide_texts_are_refused_in_bounded_memory() {
     assert!(run.peak < 400, "{} MiB", run.peak);
 }
 
+/// A run of lm-evaluation-harness of some 64 MiB, in or against the order of its documents; the last row repeats a document
+/// if asked.
+fn samples(sandbox: &Sandbox, backwards: bool, repeated: bool) {
+    const DOCUMENTS: usize = 3_200;
+    let text = "a question of many words, ".repeat(400);
+    let row = |document: usize, name: usize| {
+        format!(
+            "{{\"doc_id\":{document},\"doc\":{{\"id\":\"q{name}\",\"question\":\"{text}\"}},\"target\":\"a\",\"arguments\":{{\"g\":\
+             {{\"arg_0\":[\"{text}\"],\"arg_1\":{{}}}}}},\"resps\":[[\"a\"]],\"filtered_resps\":[\"a\"],\"metrics\":[\"m\"],\"m\":1.0}}\n"
+        )
+    };
+    let mut rows: Vec<String> = (0..DOCUMENTS).map(|document| row(document, document)).collect();
+    if backwards {
+        rows.reverse();
+    }
+    if repeated {
+        rows.push(row(DOCUMENTS, 7));
+    }
+    sandbox.write("samples_t.jsonl", rows.concat());
+}
+
+#[test]
+fn large_samples_are_imported_or_refused_in_bounded_memory() {
+    const MOST: u64 = 56;
+    let sandbox = sandbox();
+    for backwards in [false, true] {
+        samples(&sandbox, backwards, true);
+        let arguments = ["import", "lm-eval", "samples_t.jsonl"];
+        let line = if backwards { 3193 } else { 8 };
+        let says = format!("the document `q7` stands there twice: samples_t.jsonl:{line} and samples_t.jsonl:3201");
+        refused(&sandbox, &arguments, b"", &[&says], MOST);
+        samples(&sandbox, backwards, false);
+        let run = watch(&sandbox, &["import", "lm-eval", "samples_t.jsonl", "--dry-run"], b"", 0);
+        assert!(run.code == 0 && run.peak <= MOST, "exit {}, {} MiB: {}", run.code, run.peak, run.stderr);
+        println!("{:>4} MiB: {arguments:?} --dry-run, backwards {backwards}", run.peak);
+    }
+    let run = watch(&sandbox, &["import", "lm-eval", "samples_t.jsonl"], b"", 0);
+    assert!(run.code == 0 && run.peak <= MOST, "exit {}, {} MiB: {}", run.code, run.peak, run.stderr);
+}
+
 #[test]
 fn endless_devices_are_refused() {
     let sandbox = sandbox();

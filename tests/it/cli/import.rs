@@ -316,6 +316,35 @@ fn limits_hold_and_can_be_raised() {
 }
 
 #[test]
+fn want_of_room_for_what_is_written_on_the_way_is_no_verdict_on_the_files() {
+    let mut sandbox = ledger();
+    let reply = "r".repeat(600_000);
+    let tries = format!("\"resps\": [[\"{reply}\", \"{reply}\"]]");
+    let row = |_: usize, line: &str| {
+        let (before, rest) = line.split_once("\"resps\": [[").unwrap();
+        let (_, after) = rest.split_once("]]").unwrap();
+        format!("{before}{tries}{after}")
+    };
+    let run = changed(&sandbox, row, same);
+    sandbox.ok(&["import", "lm-eval", &run]);
+    let nowhere = sandbox.path("nowhere").display().to_string();
+    sandbox.env("TMPDIR", &nowhere);
+    for arguments in [&["import", "lm-eval", &run, "--dry-run"][..], &["verify", "--replay"]] {
+        let failed = sandbox.run(arguments);
+        assert_eq!((failed.code, failed.stdout.as_str()), (1, ""), "{}", failed.stderr);
+        let says = "error: cannot write `a temporary file in [..]nowhere`\ncaused by: No such file or directory";
+        let (before, after) = says.split_once("[..]").unwrap();
+        assert!(
+            failed.stderr.contains(before.trim_start_matches("error: ")) && failed.stderr.contains(after),
+            "{}",
+            failed.stderr
+        );
+    }
+    // A ledger has room of its own.
+    sandbox.ok(&["import", "lm-eval", &run, "--line", "second"]);
+}
+
+#[test]
 fn what_is_not_there_or_not_known_is_refused() {
     let sandbox = ledger();
     sandbox.write("notes.txt", "nothing here");
