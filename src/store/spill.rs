@@ -89,11 +89,14 @@ impl Spill {
 fn nameless(folder: &Path) -> io::Result<File> {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     for _ in 0..TRIES {
-        // A writer that finds one in `staging/`, left by a process that died just here, removes it.
+        // A writer that finds one in `staging/`, left by a process that died just here or not, removes it.
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("tmp-{}-spill-{serial}", std::process::id()));
         match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(file) => return fs::remove_file(&path).map(|()| file),
+            Ok(file) => match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => return Ok(file),
+            },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
