@@ -379,19 +379,19 @@ impl Case<'_> {
     /// what they are is not a matter of assertion.
     fn check_identity(&mut self, body: &ScorecardBody, evidence: &RoundEvidence) {
         let stated = body.card.question_set_id();
-        let mut computed = Vec::new();
-        match (&evidence.questions, &evidence.judged) {
-            // The round was judged by these questions, and its card is bound to what they are.
-            (Some(_), Some(round)) => computed.push((role::QUESTIONS, round.card.question_set_id().to_owned())),
-            (Some(questions), None) => match questions.id(scheme_of(stated), &body.scorer) {
-                Ok(id) => computed.push((role::QUESTIONS, id.as_str().to_owned())),
-                Err(error) => self.find(Code::ReplayUnreadable, "questions that have an identity", error),
-            },
-            (None, _) => {}
-        }
-        let leaves = evidence.leaves.as_ref();
-        computed.extend(leaves.map(|leaves| (role::LEAVES, leaves.id(&body.scorer).as_str().to_owned())));
-        for (role, id) in computed {
+        let questions = evidence.questions.as_ref().map(|questions| match &evidence.judged {
+            // The card of a round that was judged by them is bound to what they are.
+            Some(round) => Ok(round.card.question_set_id().to_owned()),
+            None => questions.id(scheme_of(stated), &body.scorer).map(|id| id.to_string()),
+        });
+        let questions = questions.transpose().unwrap_or_else(|error| {
+            self.find(Code::ReplayUnreadable, "questions that have an identity", error);
+            None
+        });
+        let leaves = evidence.leaves.as_ref().map(|leaves| leaves.id(&body.scorer).to_string());
+        for (role, id) in
+            questions.map(|id| (role::QUESTIONS, id)).into_iter().chain(leaves.map(|id| (role::LEAVES, id)))
+        {
             self.count("identities");
             if id != stated {
                 self.find(Code::IdentityDiffers, format!("{id}, from `{role}`"), stated);
@@ -400,11 +400,8 @@ impl Case<'_> {
         let n =
             evidence.questions.as_ref().map(|set| set.len()).or(evidence.leaves.as_ref().map(|l| l.as_slice().len()));
         if let Some(n) = n.filter(|n| *n as u64 != body.card.n()) {
-            self.find(
-                Code::CardDiffers,
-                format!("n = {n}, as many as there are questions"),
-                format!("n = {}", body.card.n()),
-            );
+            let expected = format!("n = {n}, as many as there are questions");
+            self.find(Code::CardDiffers, expected, format!("n = {}", body.card.n()));
         }
     }
 
