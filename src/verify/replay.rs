@@ -389,9 +389,8 @@ impl Case<'_> {
             None
         });
         let leaves = evidence.leaves.as_ref().map(|leaves| leaves.id(&body.scorer).to_string());
-        for (role, id) in
-            questions.map(|id| (role::QUESTIONS, id)).into_iter().chain(leaves.map(|id| (role::LEAVES, id)))
-        {
+        let ids = [(role::QUESTIONS, questions), (role::LEAVES, leaves)];
+        for (role, id) in ids.into_iter().filter_map(|(role, id)| Some((role, id?))) {
             self.count("identities");
             if id != stated {
                 self.find(Code::IdentityDiffers, format!("{id}, from `{role}`"), stated);
