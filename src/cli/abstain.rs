@@ -64,6 +64,7 @@ struct PolicyName {
 /// Runs the command.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let policy = rules::policy(&arguments.policy, context)?;
+    rules::hold_policy_name(&policy, &arguments.policy)?;
     let policy = match &arguments.floor_from {
         Some(source) => policy.with_floor(floor(source, context)?)?,
         None => policy,

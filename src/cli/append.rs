@@ -7,12 +7,13 @@ use proofmark::ledger::{Appended, Ledger, LedgerError};
 use proofmark::object::{LineReader, RecordError, parse_line};
 use proofmark::question::ScorerIdentity;
 use proofmark::receipt::{Basis, Kind, LineName, ScorecardBody};
-use proofmark::scorecard::Scorecard;
+use proofmark::scorecard::{Scorecard, Unknown};
 use proofmark::trust::Role;
 use serde::Serialize;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+use super::heading::cost;
 use super::intake;
 use super::progress;
 use super::round::{RoundArguments, RoundReader};
@@ -57,6 +58,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
 fn append_one(arguments: &Arguments, context: &Context, ledger: &Ledger) -> Result<Exit, Failure> {
     let checked = RoundReader::new(ledger).check(&arguments.round, Path::new(""))?;
     let hands = Hands::ready(&arguments.keys, context, ledger, &[Role::Append])?;
+    hands.rehearsal(ledger)?.hold(checked.ahead(context)?)?;
     let body = checked.body().clone();
     let pen = hands.agree(context, ledger, Kind::Scorecard, &summary(&body))?;
     let draft = checked.store(context, ledger)?;
@@ -81,12 +83,14 @@ fn append_batch(file: &Path, arguments: &Arguments, context: &Context, ledger: &
     let base = file.parent().unwrap_or(Path::new("")).to_owned();
     // The first pass refuses the whole batch before anything is stored; the second stores and signs as it reads.
     let mut reader = RoundReader::new(ledger);
+    let rehearsal = hands.rehearsal(ledger)?;
     let mut count = 0;
     each_round(file, arguments, |round| {
         count += 1;
         let checked = reader.check(&round, &base);
         let refused = |failure: Failure| failure.within(format!("{}:{count}: the round is refused", file.display()));
-        checked.map(|_| ()).map_err(refused)
+        let held = checked.and_then(|checked| Ok(rehearsal.hold(checked.ahead(context)?)?));
+        held.map_err(refused)
     })?;
     let pen = hands.agree(context, ledger, Kind::Scorecard, &format!("{count} rounds, those of {}", file.display()))?;
     let bar = progress::bar(context, "appending", count);
@@ -156,6 +160,10 @@ pub struct AppendedRound<'a> {
     basis: Basis,
     scorer: &'a ScorerIdentity,
     card: &'a Scorecard,
+    #[serde(skip_serializing_if = "<[Unknown]>::is_empty")]
+    unknown: &'a [Unknown],
+    #[serde(skip)]
+    cost: String,
 }
 
 fn report(context: &Context, appended: &[Appended], bodies: &[ScorecardBody]) -> Result<Exit, Failure> {
@@ -179,6 +187,8 @@ pub fn described<'a>(appended: &[Appended], bodies: &'a [ScorecardBody]) -> Vec<
             basis: body.basis,
             scorer: &body.scorer,
             card: &body.card,
+            unknown: &body.unknown,
+            cost: cost(body),
         })
         .collect()
 }
@@ -198,7 +208,7 @@ pub fn text(receipts: &[AppendedRound<'_>]) -> String {
             round.index,
             card.quality(),
             card.grounded_fraction(),
-            card.realized_cost(),
+            round.cost,
             card.n(),
             round.basis,
             round.scorer,

@@ -73,6 +73,9 @@ struct Answer<'a> {
     #[serde(flatten)]
     document: &'a Document,
     recorded: Option<ReceiptRef>,
+    /// Whether the published checkpoint was lost and was published again before the decision.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    republished: bool,
 }
 
 /// Decides, and says so.
@@ -88,7 +91,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         true => Some(record(arguments, context, clock.now(), &document)?),
         false => None,
     };
-    let answer = Answer { document: &document, recorded };
+    let answer = Answer { document: &document, recorded, republished: context.restored() };
     context.answer(&answer, || text(&document, recorded))?;
     Ok(if document.decision == Release::Authorized { Exit::Yes } else { Exit::No })
 }

@@ -70,6 +70,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let document = bridge.encode().map_err(Failure::failed)?;
     checked.add(Piece::new(role::REPORT, document, "application/json", true));
     let bodies = [checked.body().clone()];
+    hands.rehearsal(&ledger)?.hold(checked.ahead(context)?)?;
     let pen = hands.agree(context, &ledger, Kind::Scorecard, &append::summary(&bodies[0]))?;
     let draft = checked.store(context, &ledger)?;
     let appended = pen.append(context, &ledger, [Ok(draft)])?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use proofmark::compare::{Comparison, Difference, Evidence, Flips, Round};
+use proofmark::compare::{Axis, Comparison, Difference, Evidence, Flips, Round};
 use proofmark::ledger::{
     ComparedRounds, Draft, History, Ledger, NumberedRound, RoundEvidence, Snapshot, compare_rounds, role,
 };
@@ -10,7 +10,7 @@ use proofmark::object::parse;
 use proofmark::question::QuestionSet;
 use proofmark::receipt::{self, Body, Kind, LineName, Subject, Text};
 use proofmark::scorecard::{Fact, Scorecard, Tolerance};
-use proofmark::store::put_slice;
+use proofmark::store::{digest_slice, put_slice};
 use proofmark::trust::Role;
 
 use super::context::Context;
@@ -231,9 +231,8 @@ fn record(
         allow_unknown,
     };
     let about = format!("{} to {}, {}", base.name(), current.name(), body.outcome());
-    let pen = hands.agree(context, ledger, Kind::Comparison, &about)?;
     let document = proofmark::object::encode(comparison).map_err(Failure::failed)?;
-    let digests = put_slice(ledger.store(), &document)?;
+    let digests = digest_slice(&document);
     let draft = Draft {
         subject: vec![Subject::of_receipt(base.receipt().bytes())?, Subject::of_receipt(current.receipt().bytes())?],
         evidence: vec![intake::entry(role::REPORT.parse()?, &digests, "application/json", true)],
@@ -242,6 +241,9 @@ fn record(
         tool: context.tool(),
         body: Body::Comparison(body),
     };
+    hands.rehearsal(ledger)?.hold(draft.clone())?;
+    let pen = hands.agree(context, ledger, Kind::Comparison, &about)?;
+    put_slice(ledger.store(), &document)?;
     let appended = pen.append(context, ledger, [Ok(draft)])?;
     let texts = appended.iter().map(|one| format!("recorded: receipt {} {}\n", one.index, one.receipt.short()));
     Ok(texts.collect())
@@ -288,10 +290,27 @@ fn axes(comparison: &Comparison) -> String {
         ("realized_cost", axes.realized_cost),
     ] {
         let worse = if axis.worse == Some(true) { "  worse" } else { "" };
-        text.push_str(&format!("{name:18}{:>14.4}{:>14.4}{:>+14.4}{worse}\n", axis.base, axis.current, axis.delta));
+        let (base, current, delta) = written(axis, known(comparison, name));
+        text.push_str(&format!("{name:18}{base:>14}{current:>14}{delta:>14}{worse}\n"));
     }
     text.push_str(&format!("{:18}{:>14}{:>14}{:>+14}\n", "n", axes.n.base, axes.n.current, axes.n.delta));
     text
+}
+
+/// Whether an axis of this name is known of the base round and of the current one: only a cost may not be.
+pub fn known(comparison: &Comparison, name: &str) -> (bool, bool) {
+    if name.ends_with("cost") { comparison.costs_known() } else { (true, true) }
+}
+
+/// An axis for people, base, current and delta. What is not known is no number.
+pub fn written(axis: Axis, (base, current): (bool, bool)) -> (String, String, String) {
+    let unknown = || "unknown".to_owned();
+    let number = |known: bool, text: String| if known { text } else { unknown() };
+    (
+        number(base, format!("{:.4}", axis.base)),
+        number(current, format!("{:.4}", axis.current)),
+        number(base && current, format!("{:+.4}", axis.delta)),
+    )
 }
 
 /// Names listed for people; `--json` has all of them.

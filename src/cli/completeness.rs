@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::open_plain;
+use super::ratcheted;
 
 /// What the command takes.
 #[derive(Debug, clap::Args)]
@@ -114,7 +115,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         Some(file) => of_dossier(file)?,
         None => context.ledger()?,
     };
-    let snapshot = ledger.snapshot()?;
+    let snapshot = match &arguments.dossier {
+        Some(_) => ledger.snapshot()?,
+        None => ratcheted::snapshot(context, &ledger)?,
+    };
     let found = Completeness::read(&snapshot)?;
     let questions = arguments.questions.as_deref().map(|prefix| question_set(&found, prefix)).transpose()?;
     let lines = lines(&found, arguments.line.as_ref(), questions)?;

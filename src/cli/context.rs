@@ -1,6 +1,6 @@
 //! What commands share: where the ledger, the keys and the state are, the time, and where answers go.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
 
@@ -49,12 +49,22 @@ pub struct Context {
     out: RefCell<BufWriter<Stdout>>,
     /// What this run appended to the ledger.
     appended: RefCell<Vec<u64>>,
+    /// The ledger that this run made.
+    made: RefCell<Option<String>>,
+    /// Whether opening a ledger published again what was lost.
+    restored: Cell<bool>,
 }
 
 impl Context {
     /// The context of one run.
     pub fn new(global: Global) -> Self {
-        Self { global, out: RefCell::new(BufWriter::new(io::stdout())), appended: RefCell::default() }
+        Self {
+            global,
+            out: RefCell::new(BufWriter::new(io::stdout())),
+            appended: RefCell::default(),
+            made: RefCell::default(),
+            restored: Cell::new(false),
+        }
     }
 
     /// Whether the answer is one JSON document.
@@ -114,8 +124,16 @@ impl Context {
         self.appended.borrow_mut().extend(appended.iter().map(|one| one.index));
     }
 
-    /// The failure of this run, which names what was appended before it: that stands.
+    /// Keeps in mind that a ledger was made.
+    pub fn remember_made(&self, folder: &Path) {
+        *self.made.borrow_mut() = Some(folder.display().to_string());
+    }
+
+    /// The failure of this run, which names what was made or appended before it: that stands.
     pub fn told(&self, failure: Failure) -> Failure {
+        if let Some(folder) = self.made.borrow().as_ref() {
+            return failure.after(&format!("the ledger `{folder}` was made before that, and stands"));
+        }
         match self.appended.borrow().as_slice() {
             [] => failure,
             [one] => failure.after(&format!("receipt {one} was appended before that, and stands")),
@@ -167,7 +185,19 @@ impl Context {
     /// Opens the ledger.
     pub fn ledger(&self) -> Result<Ledger, Failure> {
         let folder = self.ledger_folder()?;
-        Ok(Ledger::open(Box::new(Directory::new(folder)))?)
+        let ledger = Ledger::open(Box::new(Directory::new(folder)))?;
+        if ledger.was_restored() {
+            self.restored.set(true);
+            self.note(
+                "note: the published checkpoint was lost; it was published again from what the last writer committed",
+            );
+        }
+        Ok(ledger)
+    }
+
+    /// Whether a ledger that was opened published again what was lost.
+    pub fn restored(&self) -> bool {
+        self.restored.get()
     }
 
     /// The user's configuration folder (`$XDG_CONFIG_HOME/proofmark`, else `~/.config/proofmark`): keys.

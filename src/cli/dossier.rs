@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::outfile::{OutFile, StagedFile};
+use super::ratcheted;
 use super::rounds;
 
 /// What the command takes.
@@ -69,7 +70,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let out = OutFile::at(&arguments.output, arguments.force, &[], context)?;
     let ledger = context.ledger()?;
     let subject = rounds::resolve(&ledger, &arguments.rev)?;
-    let snapshot = ledger.snapshot()?;
+    let snapshot = ratcheted::snapshot(context, &ledger)?;
     let kind: Kind = snapshot.receipt(subject)?.statement().predicate.kind();
     let mut redacted = arguments.redact.clone();
     redacted.sort();

@@ -265,8 +265,11 @@ impl Asked {
         ledger: &Ledger,
     ) -> Result<Exit, Failure> {
         self.round.default_subject = Some(self.ready.subject.clone());
-        let (mut drafts, mut bodies, mut counts, mut correct) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let rehearsal = hands.rehearsal(ledger)?;
+        let (mut scored, mut bodies, mut counts, mut correct) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (number, outcomes) in (0..).zip(rounds) {
+            let asked = |outcome: &Outcome| !matches!(outcome.fault(), Some(Fault::MaxCost | Fault::TimeUp));
+            let asked: Vec<bool> = outcomes.iter().map(asked).collect();
             let (one, counted) = self.score(number, outcomes, reader)?;
             if number == 0 && self.resumed && is_appended(&one, &self.plan, ledger)? {
                 return Err(Failure::refused("this run is appended already")
@@ -274,12 +277,14 @@ impl Asked {
             }
             counts.push(counted);
             bodies.push(one.body().clone());
-            correct.push(one.correct().to_vec());
-            drafts.push(one.store(context, ledger)?);
+            correct.push(one.correct().iter().zip(asked).map(|(right, asked)| asked.then_some(*right)).collect());
+            rehearsal.hold(one.ahead(context)?)?;
+            scored.push(one);
         }
         let flips = evaluated::flips(&reader.question_set(&self.questions)?.0, &correct);
         let summaries: Vec<_> = bodies.iter().map(append::summary).collect();
         let pen = hands.agree(context, ledger, Kind::Scorecard, &summaries.join("; "))?;
+        let drafts = scored.into_iter().map(|one| one.store(context, ledger)).collect::<Result<Vec<_>, _>>()?;
         let appended = pen.append(context, ledger, drafts.into_iter().map(Ok))?;
         evaluated::report(context, &appended, &bodies, counts, flips)
     }

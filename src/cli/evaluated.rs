@@ -38,18 +38,17 @@ pub struct Flips {
     questions: Vec<String>,
 }
 
-/// What flipped between rounds, each of which says what was judged right; `None` where there is one round only.
-pub fn flips(set: &QuestionSet, rounds: &[Vec<bool>]) -> Option<Flips> {
-    let [first, rest @ ..] = rounds else { return None };
-    if rest.is_empty() {
-        return None;
-    }
+/// What flipped between rounds, each of which says of every question whether it was judged right, or `None` where it was not
+/// asked: then it is no answer that could flip. `None` where there is one round only.
+pub fn flips(set: &QuestionSet, rounds: &[Vec<Option<bool>>]) -> Option<Flips> {
+    let [first, _, ..] = rounds else { return None };
     let name = |at: usize| {
         let id = set.questions().get(at).and_then(|question| question.id());
         id.map_or_else(|| format!("#{}", at + 1), str::to_owned)
     };
-    let n = first.len();
-    let flipped = (0..n).filter(|at| rest.iter().any(|round| round.get(*at) != first.get(*at)));
+    let answers = |at: usize| rounds.iter().filter_map(move |round| round.get(at).copied().flatten());
+    let n = (0..first.len()).filter(|at| answers(*at).count() > 1).count();
+    let flipped = (0..first.len()).filter(|at| answers(*at).any(|right| right) && answers(*at).any(|right| !right));
     let questions: Vec<String> = flipped.map(name).collect();
     #[allow(clippy::cast_precision_loss)] // at most two million
     let flip_rate = questions.len() as f64 / n.max(1) as f64;

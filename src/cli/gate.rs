@@ -9,7 +9,7 @@ use proofmark::gate::{Report, Verdict, evaluate};
 use proofmark::ledger::{Draft, Ledger, role};
 use proofmark::object::Sha256;
 use proofmark::receipt::{Body, Evidence, GateBody, Kind, Subject, Text};
-use proofmark::store::{Digests, put_file, put_slice};
+use proofmark::store::{Digests, digest_slice, put_file, put_slice};
 use proofmark::trust::Role;
 
 use super::context::{Context, JsonAnswer};
@@ -174,6 +174,21 @@ impl Recording {
         let recommended =
             report.recommended.as_deref().map_or_else(String::new, |model| format!(", {model} recommended"));
         let about = format!("{}{recommended}, by {}", report.verdict.name(), report.profile.name);
+        let mut evidence = vec![
+            entry(role::PROFILE, &digest_slice(&profile), "application/json")?,
+            entry(role::REPORT, &digest_slice(bytes), "application/json")?,
+        ];
+        for (path, input) in arguments.predictions.iter().zip(predictions.inputs()) {
+            let ahead = intake::entry_ahead(role::PREDICTIONS.parse()?, path)?;
+            evidence.push(Evidence { blake3: input.blake3, media_type: media_type(&input.name).to_owned(), ..ahead });
+        }
+        evidence.sort();
+        evidence.dedup_by(|one, other| (&one.role, one.blake3) == (&other.role, other.blake3));
+        let subjects = if subject.is_empty() { vec![predictions_subject(&evidence)?] } else { subject.clone() };
+        let (recorded_at, tool, note) = (context.recorded_at()?, context.tool(), arguments.note.clone());
+        let body = Body::Gate(GateBody::of(report));
+        let ahead = Draft { subject: subjects, evidence, note, recorded_at, tool, body };
+        hands.rehearsal(&ledger)?.hold(ahead.clone())?;
         let pen = hands.agree(context, &ledger, Kind::Gate, &about)?;
         let store = ledger.store();
         let mut evidence = Vec::new();
@@ -191,9 +206,7 @@ impl Recording {
         }
         evidence.push(entry(role::PROFILE, &put_slice(store, &profile)?, "application/json")?);
         evidence.push(entry(role::REPORT, &put_slice(store, bytes)?, "application/json")?);
-        let (recorded_at, tool, note) = (context.recorded_at()?, context.tool(), arguments.note.clone());
-        let body = Body::Gate(GateBody::of(report));
-        let draft = Draft { subject, evidence, note, recorded_at, tool, body };
+        let draft = Draft { subject, evidence, ..ahead };
         let appended = pen.append(context, &ledger, [Ok(draft)])?;
         let texts = appended.iter().map(|one| format!("recorded: receipt {} {}", one.index, one.receipt.short()));
         Ok(texts.collect())

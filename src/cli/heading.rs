@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use proofmark::index::{Entry, Filter, Index, Place};
-use proofmark::ledger::Ledger;
+use proofmark::index::{Entry, Filter, Index, Place, Signed};
+use proofmark::ledger::{Ledger, held_bytes, role};
 use proofmark::object::ReceiptId;
 use proofmark::receipt::{
     Authorization, Baseline, Body, Comparison, GateBody, Kind, LineName, Moment, ReceiptRef, ScorecardBody, Signoff,
     Subject, Text, Waiver, Withdrawal,
 };
+use proofmark::store::Store;
 use proofmark::trust::{KeyId, Statement};
 use serde::Serialize;
 
@@ -61,23 +62,31 @@ pub struct Summary<'a> {
     authorization: Option<&'a Authorization>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withdrawn: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    must_pass_failing: Option<Vec<String>>,
 }
 
-/// The receipts that were withdrawn, each with the first withdrawal that names it. Withdrawals are few: each is read.
-#[derive(Default)]
-pub struct Marks(HashMap<ReceiptRef, u64>);
+/// What other receipts and evidence say of a receipt: the first withdrawal that names it, and what must pass and fails in a
+/// comparison. Withdrawals are few: each is read.
+pub struct Marks<'a> {
+    withdrawn: HashMap<ReceiptRef, u64>,
+    store: &'a dyn Store,
+}
 
-impl Marks {
-    /// Reads every withdrawal.
-    pub fn read(index: &mut Index<'_>) -> Result<Self, Failure> {
+impl<'a> Marks<'a> {
+    /// Reads every withdrawal that is signed as it says.
+    pub fn read(index: &mut Index<'a>) -> Result<Self, Failure> {
+        let store = index.snapshot().store();
         let filter = Filter { kind: Some(Kind::Withdrawal), ..Filter::default() };
         let (mut marks, mut before) = (HashMap::new(), u64::MAX);
         loop {
             let page = index.newest(&filter, before, MARKS_AT_ONCE)?;
-            let Some(last) = page.last() else { return Ok(Self(marks)) };
+            let Some(last) = page.last() else { return Ok(Self { withdrawn: marks, store }) };
             before = last.index;
             for entry in &page {
-                if let Body::Withdrawal(body) = &entry.receipt.statement().predicate.body {
+                if let Body::Withdrawal(body) = &entry.receipt.statement().predicate.body
+                    && index.signed(entry)? == Signed::Good
+                {
                     marks.insert(body.target, entry.index);
                 }
             }
@@ -86,13 +95,26 @@ impl Marks {
 
     /// The withdrawal of a receipt, if there is one.
     pub fn of(&self, entry: &Entry) -> Option<u64> {
-        self.0.get(&ReceiptRef { index: entry.index, receipt: entry.receipt.id() }).copied()
+        self.withdrawn.get(&ReceiptRef { index: entry.index, receipt: entry.receipt.id() }).copied()
+    }
+
+    /// The questions that must pass and fail, as the report of a comparison says; `None` of any other receipt, and where the
+    /// report is not here.
+    pub fn must_pass_failing(&self, entry: &Entry) -> Option<Vec<String>> {
+        let predicate = &entry.receipt.statement().predicate;
+        if predicate.kind() != Kind::Comparison {
+            return None;
+        }
+        let report = held_bytes(self.store, predicate, role::REPORT).ok().flatten()?;
+        let report: serde_json::Value = serde_json::from_slice(&report).ok()?;
+        let failing = report.pointer("/flips/mustPassFailing").and_then(serde_json::Value::as_array);
+        Some(failing.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect())
     }
 }
 
 impl<'a> Summary<'a> {
     /// The receipt's summary.
-    pub fn of(entry: &'a Entry, marks: &Marks) -> Self {
+    pub fn of(entry: &'a Entry, marks: &Marks<'_>) -> Self {
         let statement = entry.receipt.statement();
         let predicate = &statement.predicate;
         let (mut scorecard, mut comparison, mut baseline, mut gate) = (None, None, None, None);
@@ -128,6 +150,7 @@ impl<'a> Summary<'a> {
             waiver,
             authorization,
             withdrawn: marks.of(entry),
+            must_pass_failing: marks.must_pass_failing(entry),
         }
     }
 }
@@ -145,11 +168,18 @@ fn reference(named: &ReceiptRef) -> String {
 }
 
 /// The receipt in one line.
-pub fn in_a_line(entry: &Entry, marks: &Marks) -> String {
+pub fn in_a_line(entry: &Entry, marks: &Marks<'_>) -> String {
     let predicate = &entry.receipt.statement().predicate;
     let said = match &predicate.body {
         Body::Scorecard(body) => format!("quality {} n {}", body.card.quality(), body.card.n()),
-        Body::Comparison(body) => format!("#{} to #{}: {}", body.base.index, body.current.index, body.outcome()),
+        Body::Comparison(body) => {
+            let failing = match marks.must_pass_failing(entry).map_or(0, |failing| failing.len()) {
+                0 => String::new(),
+                1 => "; a question that must pass fails".to_owned(),
+                many => format!("; {many} questions that must pass fail"),
+            };
+            format!("#{} to #{}: {}{failing}", body.base.index, body.current.index, body.outcome())
+        }
         Body::Baseline(body) => format!("{} is compared with #{}", body.line, body.target.index),
         Body::Gate(body) => {
             let recommended = body.recommended.as_ref().map(|model| format!(" {model}")).unwrap_or_default();
@@ -176,7 +206,7 @@ pub fn field(text: &mut String, name: &str, value: &str) {
 }
 
 /// The receipt's heading: what it says, of what, when and by whom.
-pub fn heading(entry: &Entry, id: &str, marks: &Marks) -> String {
+pub fn heading(entry: &Entry, id: &str, marks: &Marks<'_>) -> String {
     let statement = entry.receipt.statement();
     let predicate = &statement.predicate;
     let mut text = format!("receipt {id} #{} {}{}\n", entry.index, predicate.kind(), place(entry));
@@ -185,7 +215,7 @@ pub fn heading(entry: &Entry, id: &str, marks: &Marks) -> String {
     }
     match &predicate.body {
         Body::Scorecard(body) => scorecard(&mut text, body),
-        Body::Comparison(body) => comparison(&mut text, body),
+        Body::Comparison(body) => comparison(&mut text, body, marks.must_pass_failing(entry)),
         Body::Baseline(body) => {
             field(&mut text, "Baseline", &format!("{} is compared with {}", body.line, reference(&body.target)));
         }
@@ -215,9 +245,14 @@ pub fn heading(entry: &Entry, id: &str, marks: &Marks) -> String {
     text
 }
 
+/// What a round cost, for people. A cost that is not known stands in the card as 0.
+pub fn cost(body: &ScorecardBody) -> String {
+    if body.knows_cost() { body.card.realized_cost().to_string() } else { "unknown".to_owned() }
+}
+
 fn scorecard(text: &mut String, body: &ScorecardBody) {
     let card = &body.card;
-    let (quality, cost, grounded, n) = (card.quality(), card.realized_cost(), card.grounded_fraction(), card.n());
+    let (quality, cost, grounded, n) = (card.quality(), cost(body), card.grounded_fraction(), card.n());
     let sealed = if body.sealed { ", sealed" } else { "" };
     let numbers = format!("quality {quality}, cost {cost}, grounded {grounded}, n {n} ({}{sealed})", body.basis);
     field(text, "Card", &numbers);
@@ -230,7 +265,7 @@ fn scorecard(text: &mut String, body: &ScorecardBody) {
     }
 }
 
-fn comparison(text: &mut String, body: &Comparison) {
+fn comparison(text: &mut String, body: &Comparison, failing: Option<Vec<String>>) {
     let (base, current) = (reference(&body.base), reference(&body.current));
     field(text, "Compared", &format!("{base} to {current}, tolerance {}: {}", body.tolerance, body.outcome()));
     for fact in &body.allow_unknown {
@@ -238,6 +273,11 @@ fn comparison(text: &mut String, body: &Comparison) {
     }
     for reason in &body.report.reasons {
         field(text, "Reason", reason);
+    }
+    match failing.as_deref() {
+        Some([]) => {}
+        Some(names) => field(text, "Must pass", &format!("and fails ({}): {}", names.len(), names.join(" "))),
+        None => field(text, "Must pass", "not known: the report of the comparison is not here"),
     }
 }
 

@@ -1,17 +1,17 @@
 //! `proofmark import`: rounds that another tool measured, from that tool's own files, which stay evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use proofmark::import::{Limits, Manifest, NamedOriginal, Options, Original, Rendered, Round, State, Texts, Tool};
 use proofmark::import::{read, recognise, render};
 use proofmark::ledger::{Draft, Ledger, role};
-use proofmark::object::ObjectId;
+use proofmark::object::{ObjectId, Sha256};
 use proofmark::question::ScorerIdentity;
-use proofmark::receipt::{Basis, Body, Kind, LineName, ScorecardBody, Subject, Text};
+use proofmark::receipt::{Basis, Body, Evidence, Kind, LineName, ScorecardBody, Subject, Text};
 use proofmark::scorecard::{Fact, Scorecard, Unknown};
-use proofmark::store::{Digests, Store, StoreError, put_file};
+use proofmark::store::{Digests, MAX_OBJECT_BYTES, Store, StoreError, digest_slice, put_file};
 use proofmark::trust::Role;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use super::append;
 use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::foreign::{self, ForeignFile};
-use super::intake::{Piece, SubjectArgument, entry, media_type};
+use super::intake::{Piece, SubjectArgument, entry, entry_ahead, media_type};
 use super::signing::{Hands, SigningOptions};
 
 /// The most originals of one round: each is named in its receipt, which has a largest size.
@@ -132,12 +132,18 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
         .zip(lines)
         .map(|(round, line)| checked(round, line, arguments, &options.texts))
         .collect::<Result<_, _>>()?;
+    let subject = subjects(arguments)?;
     let appended = match ledger.filter(|_| !arguments.dry_run) {
         None => Vec::new(),
         Some(ledger) => {
             let hands = Hands::ready(&arguments.keys, context, &ledger, &[Role::Append])?;
+            let rehearsal = hands.rehearsal(&ledger)?;
+            for one in &imported {
+                rehearsal.hold(one.ahead(&files, &subject, arguments, context)?)?;
+            }
             let pen = hands.agree(context, &ledger, Kind::Scorecard, &about(&imported))?;
-            let drafts = imported.iter_mut().map(|one| one.store(&files, &options, arguments, context, &ledger));
+            let drafts =
+                imported.iter_mut().map(|one| one.store(&files, &options, &subject, arguments, context, &ledger));
             let drafts: Vec<_> = drafts.collect::<Result<_, _>>()?;
             pen.append(context, &ledger, drafts.into_iter().map(Ok))?
         }
@@ -298,12 +304,64 @@ fn checked(mut round: Round, line: LineName, arguments: &Arguments, texts: &Text
     Ok(Imported { round, states, remarks, rendered, projection, body })
 }
 
+/// What was evaluated, where the user names it.
+fn subjects(arguments: &Arguments) -> Result<Vec<Subject>, Failure> {
+    arguments.subject.iter().map(|subject| subject.resolve(Path::new(""))).collect()
+}
+
 impl Imported {
+    /// The draft as it will be, for what an append would refuse: nothing is stored yet.
+    fn ahead(
+        &self,
+        files: &[ForeignFile],
+        subject: &[Subject],
+        arguments: &Arguments,
+        context: &Context,
+    ) -> Result<Draft, Failure> {
+        let mut evidence = Vec::new();
+        for place in &self.round.originals {
+            let file = &files[*place];
+            let original = entry_ahead(role::ORIGINAL.parse()?, &file.path)?;
+            evidence.push(Evidence { media_type: media_type(&file.name).to_owned(), ..original });
+        }
+        for role in [role::QUESTIONS, role::ANSWERS, role::JUDGEMENTS, role::PROJECTION, role::IMPORT] {
+            // Each role is there once, so that any digest serves, and no object is larger.
+            let digests = Digests { size: MAX_OBJECT_BYTES, ..digest_slice(role.as_bytes()) };
+            evidence.push(entry(role.parse()?, &digests, "application/jsonl", true));
+        }
+        let mut subject = subject.to_vec();
+        if subject.is_empty() {
+            subject.push(Subject::new(role::ANSWERS.parse()?, Sha256::of(b"")));
+        }
+        self.draft(subject, evidence, arguments, context)
+    }
+
+    fn manifest(&self, options: &Options, originals: Vec<NamedOriginal>) -> Manifest {
+        let options = Options { tasks: vec![self.round.task.clone()], ..options.clone() };
+        Manifest { tool: self.round.tool, task: self.round.task.clone(), options, originals }
+    }
+
+    fn draft(
+        &self,
+        subject: Vec<Subject>,
+        evidence: Vec<Evidence>,
+        arguments: &Arguments,
+        context: &Context,
+    ) -> Result<Draft, Failure> {
+        let note = match &arguments.note {
+            Some(note) => Some(note.clone()),
+            None => Some(note(&self.round, &self.remarks)?),
+        };
+        let (recorded_at, tool) = (context.recorded_at()?, context.tool());
+        Ok(Draft { subject, evidence, note, recorded_at, tool, body: Body::Scorecard(self.body.clone()) })
+    }
+
     /// Stores the evidence, which is not held any longer then, and drafts the receipt.
     fn store(
         &mut self,
         files: &[ForeignFile],
         options: &Options,
+        subject: &[Subject],
         arguments: &Arguments,
         context: &Context,
         ledger: &Ledger,
@@ -317,29 +375,21 @@ impl Imported {
             originals.push(NamedOriginal { name: file.name.clone(), blake3: digests.blake3 });
             evidence.push(entry(role::ORIGINAL.parse()?, &digests, media_type(&file.name), true));
         }
-        let options = Options { tasks: vec![self.round.task.clone()], ..options.clone() };
-        let manifest = Manifest { tool: self.round.tool, task: self.round.task.clone(), options, originals };
+        let manifest = self.manifest(options, originals);
         // Two files of the same bytes are one object.
         evidence.sort();
-        evidence.dedup();
+        evidence.dedup_by(|one, other| one.blake3 == other.blake3);
         for (role, digests) in made? {
             evidence.push(entry(role.parse()?, &digests, "application/jsonl", true));
         }
         evidence.push(Piece::new(role::IMPORT, manifest.encode(), "application/json", true).store(store)?);
-        let base = std::path::Path::new("");
-        let mut subject: Vec<_> =
-            arguments.subject.iter().map(|subject| subject.resolve(base)).collect::<Result<_, _>>()?;
+        let mut subject = subject.to_vec();
         if subject.is_empty() {
             let answers = evidence.iter().find(|evidence| evidence.role.as_str() == role::ANSWERS);
             let answers = answers.map(|answers| Ok::<_, Failure>(Subject::new(role::ANSWERS.parse()?, answers.sha256)));
             subject.extend(answers.transpose()?);
         }
-        let note = match &arguments.note {
-            Some(note) => Some(note.clone()),
-            None => Some(note(&self.round, &self.remarks)?),
-        };
-        let (recorded_at, tool) = (context.recorded_at()?, context.tool());
-        Ok(Draft { subject, evidence, note, recorded_at, tool, body: Body::Scorecard(self.body.clone()) })
+        self.draft(subject, evidence, arguments, context)
     }
 
     /// Stores what was made of the originals.

@@ -232,6 +232,7 @@ fn create(arguments: &Arguments, context: &Context, folder: &Path) -> Result<(),
         // The ledger's own folder is an entry of the one above it.
         File::open(parent)?.sync_all()?;
     }
+    context.remember_made(folder);
     let keys = KeysDocument {
         identity: &identity.place,
         identity_created: identity.new.is_some(),

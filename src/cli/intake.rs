@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use proofmark::ledger::MAX_RECORD_BYTES;
-use proofmark::object::{FieldError, MAX_LINE_BYTES, MAX_RECORDS, RecordError, Sha256};
+use proofmark::object::{FieldError, MAX_LINE_BYTES, MAX_RECORDS, ObjectId, RecordError, Sha256};
 use proofmark::receipt::{Evidence, Role, Subject, Text};
 use proofmark::store::{Digests, Store, digest_file, put_file, put_slice};
 
@@ -150,6 +150,8 @@ pub struct Piece {
     pub held: bool,
     /// How receipts name it, once it is stored: a batch stores what its rounds share once.
     named: OnceLock<Evidence>,
+    /// How they will name it.
+    ahead: OnceLock<Evidence>,
 }
 
 /// The evidence entry of an object.
@@ -161,7 +163,17 @@ pub fn entry(role: Role, digests: &Digests, media_type: &str, held: bool) -> Evi
 impl Piece {
     /// A piece that is not stored yet.
     pub fn new(role: &'static str, bytes: Vec<u8>, media_type: &'static str, held: bool) -> Self {
-        Self { role, bytes, media_type, held, named: OnceLock::new() }
+        Self { role, bytes, media_type, held, named: OnceLock::new(), ahead: OnceLock::new() }
+    }
+
+    /// How a receipt will name it, before it is stored.
+    pub fn ahead(&self) -> Result<Evidence, Failure> {
+        if let Some(named) = self.named.get().or_else(|| self.ahead.get()) {
+            return Ok(named.clone());
+        }
+        let digests = proofmark::store::digest_slice(&self.bytes);
+        let named = entry(self.role.parse()?, &digests, self.media_type, self.held);
+        Ok(self.ahead.get_or_init(|| named).clone())
     }
 
     /// Stores it (if it is to be held) and says how a receipt names it.
@@ -174,6 +186,14 @@ impl Piece {
         let named = entry(self.role.parse()?, &digests, self.media_type, self.held);
         Ok(self.named.get_or_init(|| named).clone())
     }
+}
+
+/// As much as a receipt will say of a file whose digests are not known yet: its size, and digests that are those of no other file.
+pub fn entry_ahead(role: Role, path: &Path) -> Result<Evidence, Failure> {
+    let name = path.display().to_string();
+    let size = std::fs::metadata(path).map_err(|source| unreadable(&name, source))?.len();
+    let digests = Digests { blake3: ObjectId::of(name.as_bytes()), sha256: Sha256::of(b""), size };
+    Ok(entry(role, &digests, media_type(&name), true))
 }
 
 /// `NAME=FILE` or `NAME=sha256:HEX`.
@@ -267,6 +287,16 @@ impl EvidenceArgument {
     /// Whether the file can be read: asked before anything is stored.
     pub fn check(&self, base: &Path) -> Result<(), Failure> {
         open_regular(&base.join(&self.path)).map(|_| ())
+    }
+
+    /// How a receipt will name the file. Where another one has its role the digests are the real ones: the same bytes in one role
+    /// are named once.
+    pub fn ahead(&self, base: &Path, others: &[Self]) -> Result<Evidence, Failure> {
+        let path = base.join(&self.path);
+        if others.iter().filter(|other| other.role == self.role).count() < 2 {
+            return entry_ahead(self.role.clone(), &path);
+        }
+        Ok(entry(self.role.clone(), &digest_file(&path)?, media_type(&path.display().to_string()), true))
     }
 
     /// Stores the file.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use proofmark::compare::{Axis, Comparison, Difference, Round};
+use proofmark::compare::{Comparison, Difference, Round};
 
-use super::compare::outcome;
+use super::compare::{known, outcome, written};
 use super::failure::one_line;
 
 /// Names listed; the ledger has all of them.
@@ -22,9 +22,9 @@ pub fn summary(comparison: &Comparison) -> String {
         ("grounded fraction", &axes.grounded_fraction),
         ("realized cost", &axes.realized_cost),
     ] {
-        let Axis { base, current, delta, worse } = axis;
-        let worse = if *worse == Some(true) { "worse" } else { "" };
-        let _ = writeln!(text, "| {name} | {base:.4} | {current:.4} | {delta:+.4} | {worse} |");
+        let worse = if axis.worse == Some(true) { "worse" } else { "" };
+        let (base, current, delta) = written(*axis, known(comparison, name));
+        let _ = writeln!(text, "| {name} | {base} | {current} | {delta} | {worse} |");
     }
     let _ = writeln!(text, "| n | {} | {} | {:+} | |\n", axes.n.base, axes.n.current, axes.n.delta);
     for line in lines(comparison) {

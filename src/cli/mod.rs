@@ -54,6 +54,7 @@ mod reindex;
 mod rescore;
 mod show;
 mod rules;
+mod ratcheted;
 mod trust;
 mod whoami;
 mod waive;

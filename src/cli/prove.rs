@@ -16,6 +16,7 @@ use super::context::Context;
 use super::failure::{Exit, Failure, one_line};
 use super::intake::RecordFile;
 use super::outfile::{OutFile, StagedFile};
+use super::ratcheted;
 use super::rounds;
 
 /// What the command takes.
@@ -150,7 +151,7 @@ fn make(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let older = arguments.from.as_deref().map(|file| older_checkpoint(file, |note| ledger.log().checkpoint(note)));
     let older = older.transpose()?;
     let index = arguments.rev.as_deref().map(|rev| rounds::resolve(&ledger, rev)).transpose()?;
-    let snapshot = ledger.snapshot()?;
+    let snapshot = ratcheted::snapshot(context, &ledger)?;
     let inclusion = index.map(|index| snapshot.prove(index)).transpose()?;
     let consistency = older.map(|older| snapshot.prove_growth(&older)).transpose().map_err(not_grown)?;
     let mut staged = Vec::new();

@@ -61,6 +61,7 @@ pub fn run(
     }
     let hands = Hands::ready(keys, context, ledger, &[Role::Append])?;
     let body = checked.body().clone();
+    hands.rehearsal(ledger)?.hold(checked.ahead(context)?)?;
     let pen = hands.agree(context, ledger, Kind::Scorecard, &append::summary(&body))?;
     let draft = checked.store(context, ledger)?;
     let appended = pen.append(context, ledger, [Ok(draft)])?;

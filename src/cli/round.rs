@@ -504,6 +504,23 @@ impl CheckedRound {
         self.subject = subject;
     }
 
+    /// The draft as it will be, for what an append would refuse: nothing is stored yet.
+    pub fn ahead(&self, context: &Context) -> Result<Draft, Failure> {
+        let mut evidence = self.carried.clone();
+        for piece in &self.pieces {
+            evidence.push(piece.ahead()?);
+        }
+        if let Some(program) = &self.judge {
+            evidence.push(intake::entry_ahead(role::JUDGE.parse()?, program)?);
+        }
+        for argument in &self.evidence {
+            evidence.push(argument.ahead(&self.base, &self.evidence)?);
+        }
+        let (subject, note, body) = (self.subject.clone(), self.note.clone(), Body::Scorecard(self.body.clone()));
+        let (recorded_at, tool) = (context.recorded_at()?, context.tool());
+        Ok(Draft { subject, evidence, note, recorded_at, tool, body })
+    }
+
     /// Stores the evidence and drafts the receipt.
     pub fn store(self, context: &Context, ledger: &Ledger) -> Result<Draft, Failure> {
         let Self { body, subject, pieces, carried: mut evidence, judge, evidence: more, base, note, .. } = self;

@@ -35,6 +35,25 @@ pub fn policy(name: &str, context: &Context) -> Result<Policy, Failure> {
     Policy::parse(&found.bytes).map_err(|error| in_file(&found.name, error))
 }
 
+/// As [`hold_name`], of a policy: replies are told by its name.
+pub fn hold_policy_name(policy: &Policy, file: &str) -> Result<(), Failure> {
+    let name = policy.terms().name.trim();
+    match abstain::BUILT_IN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        Some((known, _)) => borrowed(file, known, "policy", policy.digest(), Policy::built_in(known)?.digest()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses rules under a built-in name that are not the built-in ones.
+fn borrowed(file: &str, known: &str, what: &str, own: ObjectId, built_in: ObjectId) -> Result<(), Failure> {
+    if own == built_in {
+        return Ok(());
+    }
+    let (own, built_in) = (own.short(), built_in.short());
+    let reason = format!("it calls itself `{known}`, which is built in as {built_in}, and it is {own}, another {what}");
+    Err(in_file(file, reason).hint("give it a name of its own"))
+}
+
 /// A refusal that names its file.
 pub fn in_file(name: &str, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
     Failure::refused(RulesRefused { name: name.to_owned(), source: error.into() })
@@ -52,17 +71,10 @@ struct RulesRefused {
 /// under rules that everybody knows.
 pub fn hold_name(profile: &Profile, file: &str) -> Result<(), Failure> {
     let name = profile.terms().name.trim();
-    let Some((known, _)) = calibrate::BUILT_IN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
-        return Ok(());
-    };
-    let built_in = Profile::built_in(known)?.digest();
-    if profile.digest() == built_in {
-        return Ok(());
+    match calibrate::BUILT_IN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        Some((known, _)) => borrowed(file, known, "profile", profile.digest(), Profile::built_in(known)?.digest()),
+        None => Ok(()),
     }
-    let (own, built_in) = (profile.digest().short(), built_in.short());
-    let reason =
-        format!("it calls itself `{known}`, which is built in as {built_in}, and it is {own}, another profile");
-    Err(in_file(file, reason).hint("give it a name of its own"))
 }
 
 /// Reads a file of rules.

@@ -117,7 +117,7 @@ fn signature(signed: Signed) -> (&'static str, &'static str) {
 fn document<'a>(
     snapshot: &Snapshot<'_>,
     entry: &'a Entry,
-    marks: &Marks,
+    marks: &Marks<'_>,
     signed: Signed,
     evidence: Vec<Shown<'a>>,
 ) -> Result<Document<'a>, Failure> {
@@ -131,7 +131,7 @@ fn document<'a>(
     })
 }
 
-fn text(snapshot: &Snapshot<'_>, entry: &Entry, marks: &Marks, signed: Signed, evidence: &[Shown<'_>]) -> String {
+fn text(snapshot: &Snapshot<'_>, entry: &Entry, marks: &Marks<'_>, signed: Signed, evidence: &[Shown<'_>]) -> String {
     let predicate = &entry.receipt.statement().predicate;
     let mut text = heading(entry, &entry.receipt.id().to_string(), marks);
     text.push('\n');

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
-use proofmark::ledger::{Appended, Draft, ForkEvidence, Ledger, LedgerError, LogSigner};
+use proofmark::ledger::{Appended, Draft, ForkEvidence, Ledger, LedgerError, LogSigner, Rehearsal};
 use proofmark::object::ObjectId;
 use proofmark::receipt::Kind;
 use proofmark::trust::{KeyId, Role, SecretKey, Signer};
@@ -50,6 +50,11 @@ impl Hands {
         let name = allowed.map_err(|error| explained(context, error))?;
         let log = keys::log_secret(&options.keys, context, ledger.log())?;
         Ok(Self { person, name, log, yes: options.yes })
+    }
+
+    /// What an append would refuse of a draft, to be asked before anything of it is stored.
+    pub fn rehearsal(&self, ledger: &Ledger) -> Result<Rehearsal, Failure> {
+        Ok(ledger.rehearsal(self.key())?)
     }
 
     /// The key that signs.

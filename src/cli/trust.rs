@@ -276,6 +276,11 @@ fn rule(change: &Rule, rules: &mut Rules) -> Result<(), Failure> {
     let number = || match (value, value.parse::<u32>()) {
         ("off", _) => Ok(None),
         (_, Ok(count)) if count > 0 => Ok(Some(count)),
+        (digits, Err(_)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let (name, most) = (&change.name, u32::MAX);
+            Err(Failure::refused(format!("the rule {name} is at most {most}, not {}", one_line(digits)))
+                .hint(format!("`proofmark trust rule {name} off` sets no limit")))
+        }
         _ => Err(Failure::refused(format!(
             "the rule {} is a number from 1, or off, not `{}`",
             change.name,

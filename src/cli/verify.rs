@@ -12,8 +12,7 @@ use proofmark::object::ReceiptId;
 use proofmark::question::Reveal;
 use proofmark::store::{Directory, StoreError};
 use proofmark::verify::{
-    About, Axis, AxisReport, Finding, NoticeCode, Options, Report, Status, VerifyError, find_receipt, verify,
-    verify_dossier,
+    About, Axis, AxisReport, Finding, Options, Report, Status, VerifyError, find_receipt, verify, verify_dossier,
 };
 
 use super::context::Context;
@@ -128,7 +127,7 @@ fn verify_file(file: KeptFile, arguments: &Arguments, context: &Context) -> Resu
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    answer(&report?, context)
+    answer(&report?, "a dossier of ", context)
 }
 
 /// Nobody may take a check for made that this kind of file cannot have.
@@ -138,8 +137,8 @@ fn refuse_options(arguments: &Arguments, what: &str, path: &Path, hint: &str) ->
     Err(Failure::refused(format!("{option} does not apply to {what}, which `{}` is", path.display())).hint(hint))
 }
 
-fn answer(report: &Report, context: &Context) -> Result<Exit, Failure> {
-    context.answer(report, || text(report))?;
+fn answer(report: &Report, what: &str, context: &Context) -> Result<Exit, Failure> {
+    context.answer(report, || text(report, what))?;
     Ok(if report.is_clean() { Exit::Yes } else { Exit::No })
 }
 
@@ -159,7 +158,7 @@ fn verify_ledger(arguments: &Arguments, context: &Context) -> Result<Exit, Failu
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    answer(&report?, context)
+    answer(&report?, "", context)
 }
 
 fn digest(text: &str) -> Result<ReceiptId, Failure> {
@@ -194,15 +193,16 @@ impl From<VerifyError> for Failure {
     }
 }
 
-fn text(report: &Report) -> String {
+/// For people; `what` comes before the receipt that a file is about.
+fn text(report: &Report, what: &str) -> String {
     let mut text = String::new();
     // Writing into a String cannot fail.
-    let _ = write_head(&mut text, report).and_then(|()| write_axes(&mut text, report));
+    let _ = write_head(&mut text, report, what).and_then(|()| write_axes(&mut text, report));
     let _ = write_findings(&mut text, report).and_then(|()| write_end(&mut text, report));
     text
 }
 
-fn write_head(text: &mut String, report: &Report) -> std::fmt::Result {
+fn write_head(text: &mut String, report: &Report, what: &str) -> std::fmt::Result {
     let ledger = &report.ledger;
     let shown = |value: Option<String>| value.map_or_else(|| "unknown".to_owned(), |value| one_line(&value));
     writeln!(text, "genesis    {}", shown(ledger.genesis.map(|id| id.to_string())))?;
@@ -212,24 +212,17 @@ fn write_head(text: &mut String, report: &Report) -> std::fmt::Result {
     let root = ledger.root.map(|root| format!(", root {root}")).unwrap_or_default();
     writeln!(text, "size       {}{root}", shown(size))?;
     if let Some(about) = &report.about {
+        writeln!(text, "looked at  {what}receipt #{} and what it rests on", about.index)?;
         return write_about(text, about);
     }
     match report.only {
-        Some(index) => {
-            writeln!(text, "looked at  receipt #{index} and what it rests on")?;
-            // What speaks against it comes before anything else is said of it.
-            for notice in report.notices.iter().filter(|notice| notice.code == NoticeCode::ReceiptWithdrawn) {
-                writeln!(text, "           {}", one_line(&notice.text))?;
-            }
-            writeln!(text)
-        }
+        Some(index) => writeln!(text, "looked at  receipt #{index} and what it rests on\n"),
         None => writeln!(text, "looked at  the whole ledger\n"),
     }
 }
 
-/// What a dossier is about. What speaks against its subject comes before anything else is said of it.
+/// What one receipt or a dossier is about. What speaks against its subject comes before anything else is said of it.
 fn write_about(text: &mut String, about: &About) -> std::fmt::Result {
-    writeln!(text, "looked at  a dossier of receipt #{} and what it rests on", about.index)?;
     let withdrawn = if about.withdrawn.iter().any(|one| one.index == about.index) { ", WITHDRAWN" } else { "" };
     let (kind, id, says) = (about.kind.unwrap_or("receipt"), about.receipt.short(), one_line(&about.says));
     writeln!(text, "about      {kind} {id}: {says}{withdrawn}")?;

@@ -2,7 +2,8 @@
 //! where the rounds cannot be compared, what differs.
 //!
 //! [`Comparison`] serializes to the `compare.v1` document. `regressed`, `reasons` and `comparable` are exactly what
-//! [`detect_regression`] says, unless something that must be known is not: then nothing is compared. Everything else
+//! [`detect_regression`] says, unless something that must be known is not: then nothing is compared, or, where only the cost
+//! is unknown and that is allowed, all but the cost. Everything else
 //! explains it and overrules nothing.
 
 mod difference;
@@ -11,7 +12,7 @@ mod significance;
 
 use serde::Serialize;
 
-use crate::scorecard::{RegressionReport, Scorecard, Tolerance, credited, detect_regression};
+use crate::scorecard::{Fact, RegressionReport, Scorecard, Tolerance, credited, detect_regression};
 use crate::stats::StatsError;
 
 pub use difference::{Difference, LISTED, NameList, QuestionChanges, Questions, Sides, UnknownFact};
@@ -66,7 +67,8 @@ pub struct Axis {
     pub current: f64,
     /// Current less base.
     pub delta: f64,
-    /// Beyond the tolerance in the bad direction; `None` where the rounds cannot be compared.
+    /// Beyond the tolerance in the bad direction; `None` where the rounds cannot be compared, and for a cost that either of them
+    /// does not know.
     pub worse: Option<bool>,
 }
 
@@ -153,7 +155,8 @@ impl Evidence<'_> {
 impl Comparison {
     /// Compares two rounds. Answers are looked at only where the cards are comparable, and must then give them.
     pub fn of(base: Round, current: Round, tolerance: Tolerance, evidence: Evidence<'_>) -> Result<Self, CompareError> {
-        let judged = detect_regression(&base.scorecard, &current.scorecard, tolerance);
+        let cost_known = !evidence.unknown.iter().any(|fact| fact.field == Fact::Cost);
+        let judged = detect_known(&base.scorecard, &current.scorecard, tolerance, cost_known);
         let forbidding: Vec<UnknownFact> = evidence.unknown.iter().copied().filter(|fact| fact.forbids()).collect();
         let mut differences = evidence.conditions.to_vec();
         if !judged.comparable {
@@ -161,7 +164,8 @@ impl Comparison {
         }
         differences.extend(forbidding.iter().copied().map(Difference::Unknown));
         let report = known_only(judged, &forbidding);
-        let axes = axes(&base.scorecard, &current.scorecard, tolerance, report.comparable);
+        let mut axes = axes(&base.scorecard, &current.scorecard, tolerance, report.comparable);
+        axes.realized_cost.worse = axes.realized_cost.worse.filter(|_| cost_known);
         let answered = evidence.answered.filter(|_| report.comparable);
         if let Some(answered) = answered {
             belongs(answered, evidence.partial, &base.scorecard, &current.scorecard)?;
@@ -183,10 +187,25 @@ impl Comparison {
         })
     }
 
+    /// Whether the cost of the base round, and of the current one, is known. One that is not stands in its card as 0.
+    pub fn costs_known(&self) -> (bool, bool) {
+        let side = self.unknown.iter().find(|fact| fact.field == Fact::Cost).map(|fact| fact.side);
+        (!matches!(side, Some(Sides::Base | Sides::Both)), !matches!(side, Some(Sides::Current | Sides::Both)))
+    }
+
     /// Whether a question that must pass fails in the current round. mixle's verdict does not know such questions.
     pub fn must_pass_failing(&self) -> bool {
         self.flips.as_ref().is_some_and(|flips| !flips.must_pass_failing.is_empty())
     }
+}
+
+/// What [`detect_regression`] says of what is known. What a round cost that does not say so stands in its card as 0, which is
+/// neither better nor worse than anything.
+pub fn detect_known(base: &Scorecard, current: &Scorecard, tolerance: Tolerance, cost_known: bool) -> RegressionReport {
+    if cost_known {
+        return detect_regression(base, current, tolerance);
+    }
+    detect_regression(&base.without_cost(), &current.without_cost(), tolerance)
 }
 
 /// A verdict that rests on something unknown is none.

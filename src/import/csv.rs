@@ -176,6 +176,10 @@ fn item(
         }
         (None, None, None) => State::Unscored,
     };
+    let words = (field(record, columns.state), field(record, columns.correct));
+    if let Some((name, reason)) = contradiction(words, state, score) {
+        return Err(original.refuse_at(line, name, reason));
+    }
     if state == State::Partial && score.and_then(State::of_score) != Some(State::Partial) {
         return Err(original.refuse_at(line, "score", "must be above 0 and below 1 where the state is partial"));
     }
@@ -191,6 +195,28 @@ fn item(
         place: original.place(line),
         ..Item::default()
     })
+}
+
+/// The column that says otherwise than the one that counts: what is right has any score but 0, what is wrong any but 1, and
+/// what was not judged is not right.
+fn contradiction(
+    (state, correct): (Option<&str>, Option<&str>),
+    ended: State,
+    score: Option<f64>,
+) -> Option<(&'static str, String)> {
+    if let (Some(state), Some(correct)) = (state, correct)
+        && !right(correct).is_some_and(|right| right == ended || (right == State::Fail && ended != State::Pass))
+    {
+        return Some(("correct", format!("says `{}`, and the state is `{}`", correct.trim(), state.trim())));
+    }
+    let said = score?;
+    let fits = match ended {
+        State::Pass => said > 0.0,
+        State::Fail => said < 1.0,
+        State::Partial => true,
+        _ => said == 0.0,
+    };
+    (!fits).then(|| ("score", format!("is {said}, and the row says that it is `{}`", ended.as_str())))
 }
 
 fn state_of(text: &str) -> Option<State> {

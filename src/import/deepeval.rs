@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::member::{self, at, count, list, object, or_null, spelled};
+use super::member::{self, at, list, object, or_null, spelled};
 use super::original::Original;
 use super::round::{Conditions, Item, Round, State, Wording};
 use super::secret::without_secrets;
-use super::{ImportError, Options, Tool};
+use super::stated::hold_count;
+use super::{ImportError, Options, Tool, stated};
 use crate::object::Json;
 
 /// Files of one run that say the same; the first kind that is there is read.
@@ -53,13 +54,6 @@ fn run(place: usize, original: &Original<'_>, options: &Options) -> Result<Vec<R
     }
     let cases: Vec<&Json> =
         ["testCases", "conversationalTestCases"].iter().flat_map(|name| list(run, &[name])).collect();
-    let counted = [count(run, &["testPassed"]), count(run, &["testFailed"])];
-    if let [Some(passed), Some(failed)] = counted
-        && passed.saturating_add(failed) != cases.len() as u64
-    {
-        let reason = format!("holds {} test cases, and counts {passed} passed and {failed} failed", cases.len());
-        return Err(original.refuse(reason));
-    }
     if cases.is_empty() {
         return Err(ImportError::NothingMeasured { tool: Tool::Deepeval, task, items: 0 });
     }
@@ -92,7 +86,60 @@ fn run(place: usize, original: &Original<'_>, options: &Options) -> Result<Vec<R
         remarks: vec!["the files hold no version of the metrics".to_owned()],
         originals: vec![place],
     };
-    Ok(vec![round.in_order()?])
+    let round = round.in_order()?;
+    refuse_other_counts(original, run, &cases)?;
+    Ok(vec![round])
+}
+
+/// What a run says of its cases and its metrics must be what the cases say.
+fn refuse_other_counts(original: &Original<'_>, run: &Json, cases: &[&Json]) -> Result<(), ImportError> {
+    for (name, wanted) in [("testPassed", true), ("testFailed", false)] {
+        let found = cases.iter().filter(|case| member::boolean(case, &["success"]) == Some(wanted)).count();
+        hold_count(original, run, &[name], found, "test cases")?;
+    }
+    // The metrics of traced spans are counted in as well.
+    if cases.iter().any(|case| at(case, &["trace"]).is_some()) {
+        return Ok(());
+    }
+    let scores = list(run, &["metricsScores"]);
+    for counted in scores {
+        let Some(name) = member::text(counted, &["metric"]) else { continue };
+        let data = cases.iter().flat_map(|case| list(case, &["metricsData"]));
+        let data = data.filter(|data| member::text(data, &["name"]) == Some(name));
+        let mut found = [0; 3];
+        for data in data.filter(|data| at(data, &["expectationsData"]).is_none()) {
+            let verdict = at(data, &["score"]).and_then(|_| member::boolean(data, &["success"]));
+            found[verdict.map_or(2, |passed| usize::from(!passed))] += 1;
+        }
+        for (kind, found) in ["passes", "fails", "errors"].into_iter().zip(found) {
+            let field = format!("metricsScores.{name}.{kind}");
+            match stated::count(original, counted, &[kind])? {
+                Some(stated) if stated != found => {
+                    return Err(stated::differs(original, &field, stated, found, "test cases"));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a case passed, as it says itself; refused where its metrics say otherwise. A flaky metric decides nothing, and in a
+/// traced case the metrics of spans do too.
+fn verdict(original: &Original<'_>, row: usize, case: &Json) -> Result<Option<bool>, ImportError> {
+    let Some(said) = at(case, &["success"]) else { return Ok(None) };
+    let Json::Bool(said) = *said else {
+        return Err(original.refuse_at(row, "success", "must be true or false"));
+    };
+    let deciding = list(case, &["metricsData"]).iter().filter(|data| member::boolean(data, &["flaky"]) != Some(true));
+    let verdicts: Vec<bool> = deciding.filter_map(|data| member::boolean(data, &["success"])).collect();
+    let passed = !verdicts.contains(&false);
+    let decided = !verdicts.is_empty() && (!passed || at(case, &["trace"]).is_none());
+    if decided && said != passed {
+        let reason = format!("says {said}, and its metrics give {passed}");
+        return Err(original.refuse_at(row, "success", reason));
+    }
+    Ok(Some(said))
 }
 
 /// The settings of each metric, which must be the same in every case.
@@ -143,12 +190,13 @@ fn item(original: &Original<'_>, row: usize, case: &Json, metric: Option<&str>) 
     if at(case, &["tokenCost"]).is_some_and(|cost| member::number(cost, &[]).is_none()) {
         return Err(original.refuse_at(row, "tokenCost", "must be a number"));
     }
+    let said = verdict(original, row, case)?;
     let success = |data: &Json| member::boolean(data, &["success"]);
     let state = if data.iter().any(|data| at(data, &["error"]).is_some()) {
         State::Errored
     } else if data.is_empty() || data.iter().all(|data| success(data).is_none()) {
         State::Unscored
-    } else if data.iter().all(|data| success(data) == Some(true)) {
+    } else if data.iter().all(|data| success(data) == Some(true)) && (metric.is_some() || said != Some(false)) {
         State::Pass
     } else {
         State::Fail

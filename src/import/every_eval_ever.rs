@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::attempts::{Reducer, reduced};
-use super::member::{self, at, count, list, object, or_null, shown, spelled};
+use super::member::{self, at, list, object, or_null, shown, spelled};
 use super::original::Original;
 use super::round::{Attempt, Conditions, Item, Round, State, Wording};
 use super::rows::rows;
-use super::{ImportError, Options, Tool};
+use super::{ImportError, Options, Tool, stated};
 use crate::object::{Json, Sha256};
 
 /// Settings that say how stubbornly was asked, and shape no reply.
@@ -46,7 +46,7 @@ pub(super) fn read(originals: &[Original<'_>], options: &Options) -> Result<Vec<
         let kept = rows(samples.1, &options.limits, |line, row| Ok((line, row)))?;
         let task = task(&document, &kept);
         if options.wants(&task) {
-            check_samples(samples.1, &document, kept.len())?;
+            check_samples(aggregate, samples.1, &document, &kept)?;
             rounds.push(round((*place, aggregate), *samples, task, &document, &kept, options)?);
         }
     }
@@ -60,23 +60,80 @@ fn task(document: &Json, rows: &[(usize, Json)]) -> String {
     format!("{name}.{library}")
 }
 
-/// The aggregate commits to its samples: their digest and their number must be right.
-fn check_samples(samples: &Original<'_>, document: &Json, found: usize) -> Result<(), ImportError> {
-    let stated = |name: &str| at(document, &["detailed_evaluation_results", name]);
-    if let Some(stated) = stated("total_rows").and_then(|rows| count(rows, &[]))
-        && stated != found as u64
+/// The aggregate commits to its samples: their digest and their number must be right, and they must be those of its run.
+fn check_samples(
+    aggregate: &Original<'_>,
+    samples: &Original<'_>,
+    document: &Json,
+    rows: &[(usize, Json)],
+) -> Result<(), ImportError> {
+    const DETAILED: &str = "detailed_evaluation_results";
+    let stated = |name: &str| at(document, &[DETAILED, name]);
+    if let Some(stated) = stated::count(aggregate, document, &[DETAILED, "total_rows"])?
+        && stated != rows.len() as u64
     {
-        return Err(samples.refuse(format!("holds {found} rows, and its aggregate says {stated}")));
+        return Err(samples.refuse(format!("holds {} rows, and its aggregate says {stated}", rows.len())));
     }
-    let algorithm = stated("hash_algorithm").and_then(|name| member::text(name, &[]));
-    if let (Some("sha256"), Some(Json::String(checksum))) = (algorithm, stated("checksum")) {
+    if let Some(checksum) = stated("checksum") {
+        let field = |name: &str| format!("{DETAILED}.{name}");
+        match stated("hash_algorithm") {
+            Some(Json::String(name)) if name == "sha256" => {}
+            None => return Err(aggregate.refuse_field(&field("hash_algorithm"), "is missing beside a checksum")),
+            Some(other) => {
+                let reason = format!("must be `sha256`, which alone is checked, not {}", spelled(other));
+                return Err(aggregate.refuse_field(&field("hash_algorithm"), reason));
+            }
+        }
+        let Json::String(checksum) = checksum else {
+            return Err(aggregate.refuse_field(&field("checksum"), "must be a text"));
+        };
+        if checksum.len() != 64 || !checksum.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let reason = format!("must be the 64 hexadecimal digits of a SHA-256, not `{checksum}`");
+            return Err(aggregate.refuse_field(&field("checksum"), reason));
+        }
         let mut reader = samples.reader()?;
         let digest = Sha256::of_reader(&mut reader).map_err(|source| samples.unreadable(source))?;
-        if *checksum != digest.to_string() {
+        if checksum.to_lowercase() != digest.to_string() {
             return Err(samples.refuse(format!("has the SHA-256 {digest}, and its aggregate says {checksum}")));
         }
     }
+    for (name, path) in [("evaluation_id", &["evaluation_id"][..]), ("model_id", &["model_info", "id"])] {
+        let Some(stated) = member::text(document, path) else { continue };
+        let other = |(line, row): &(usize, Json)| {
+            member::text(row, &[name]).filter(|found| *found != stated).map(|found| (*line, found.to_owned()))
+        };
+        if let Some((line, found)) = rows.iter().find_map(other) {
+            return Err(samples.refuse_at(line, name, format!("says `{found}`, and its aggregate `{stated}`")));
+        }
+    }
     Ok(())
+}
+
+/// Metrics that are the mean over the samples; any other may be made of all of them at once.
+const MEANS: [&str; 3] = ["accuracy", "exact_match", "mean"];
+
+/// The score of the aggregate must follow from the samples: the mean of their scores or the share that is right, of all of them
+/// or of those without an error, which some libraries leave out.
+fn check_score(
+    aggregate: &Original<'_>,
+    result: &Json,
+    rows: &[(usize, Json)],
+    metric: Option<&str>,
+) -> Result<(), ImportError> {
+    if !metric.is_some_and(|metric| MEANS.contains(&metric)) {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    for all in [true, false] {
+        let kept: Vec<&Json> =
+            rows.iter().map(|(_, row)| row).filter(|row| all || at(row, &["error"]).is_none()).collect();
+        let right =
+            |row: &&Json| f64::from(u8::from(member::boolean(row, &["evaluation", "is_correct"]) == Some(true)));
+        found.extend(stated::mean(kept.iter().map(right)));
+        let scores: Vec<f64> = kept.iter().filter_map(|row| member::number(row, &["evaluation", "score"])).collect();
+        found.extend(stated::mean(scores.into_iter()));
+    }
+    stated::hold_number(aggregate, result, &["score_details", "score"], &found, "samples")
 }
 
 fn round(
@@ -101,6 +158,9 @@ fn round(
     if member::boolean(result, &["metric_config", "lower_is_better"]) == Some(true) {
         return Err(aggregate.1.refuse("less of the metric is better, so it judges no reply right"));
     }
+    check_score(aggregate.1, result, kept, metric(result).as_deref())?;
+    let scale = ["min_score", "max_score"].map(|name| member::number(result, &["metric_config", name]));
+    let scale = (scale[0].unwrap_or(0.0), scale[1].unwrap_or(1.0));
     let mut groups: BTreeMap<String, Vec<&(usize, Json)>> = BTreeMap::new();
     for row in kept {
         let id = member::name(&row.1, &["sample_id"]);
@@ -108,7 +168,7 @@ fn round(
     }
     let repeats = groups.values().map(Vec::len).max().unwrap_or(1);
     let items: Vec<_> =
-        groups.into_iter().map(|(id, rows)| item(samples.1, id, &rows, repeats)).collect::<Result<_, _>>()?;
+        groups.into_iter().map(|(id, rows)| item(samples.1, id, &rows, repeats, scale)).collect::<Result<_, _>>()?;
     let generation = at(result, &["generation_config"]).map(|settings| {
         let quiet = |name: &str| member::without(&or_null(settings, &[name]), &VOLATILE);
         object([("args", quiet("generation_args")), ("details", quiet("additional_details"))])
@@ -132,18 +192,23 @@ fn round(
     .in_order()
 }
 
-fn item(original: &Original<'_>, id: String, rows: &[&(usize, Json)], repeats: usize) -> Result<Item, ImportError> {
+fn item(
+    original: &Original<'_>,
+    id: String,
+    rows: &[&(usize, Json)],
+    repeats: usize,
+    scale: (f64, f64),
+) -> Result<Item, ImportError> {
     let mut rows = rows.to_vec();
     let epoch = |row: &(usize, Json)| member::name(&row.1, &["metadata", "epoch"]);
     rows.sort_by_key(|row| epoch(row));
     if let Some(pair) = rows.windows(2).find(|pair| epoch(pair[0]) == epoch(pair[1])) {
-        let place = |line: usize| format!("{}:{line}", original.name());
         let (first, second) = (pair[0].0.min(pair[1].0), pair[0].0.max(pair[1].0));
         let what = format!("the sample `{id}`");
-        return Err(ImportError::Twice { what, first: place(first), second: place(second) });
+        return Err(ImportError::Twice { what, first: original.row(first), second: original.row(second) });
     }
     let mut tries: Vec<Attempt> =
-        rows.iter().map(|(line, row)| attempt(original, *line, row)).collect::<Result<_, _>>()?;
+        rows.iter().map(|(line, row)| attempt(original, *line, row, scale)).collect::<Result<_, _>>()?;
     tries.resize(repeats, Attempt { reply: None, state: State::Missing, score: None });
     let (state, score) = match tries.as_slice() {
         [one] => (one.state, one.score),
@@ -179,7 +244,7 @@ fn asked(row: &Json) -> Wording {
     }
 }
 
-fn attempt(original: &Original<'_>, line: usize, row: &Json) -> Result<Attempt, ImportError> {
+fn attempt(original: &Original<'_>, line: usize, row: &Json, scale: (f64, f64)) -> Result<Attempt, ImportError> {
     let reply = match list(row, &["output", "raw"]) {
         [] => None,
         [one] => Some(shown(one)),
@@ -191,11 +256,19 @@ fn attempt(original: &Original<'_>, line: usize, row: &Json) -> Result<Attempt, 
     let right = member::boolean(row, &["evaluation", "is_correct"]);
     let right = right.ok_or_else(|| original.refuse_at(line, "evaluation.is_correct", "must be true or false"))?;
     let score = match at(row, &["evaluation", "score"]) {
-        Some(Json::String(word)) if !member::is_no_score(word) => {
-            return Err(original.refuse_at(line, "evaluation.score", "must be a number"));
+        None => None,
+        Some(Json::String(word)) if member::is_no_score(word) => None,
+        Some(Json::Bool(score)) => Some(f64::from(u8::from(*score))),
+        Some(other) => {
+            let score = member::number(other, &[]);
+            Some(score.ok_or_else(|| original.refuse_at(line, "evaluation.score", "must be a number"))?)
         }
-        score => score.and_then(|score| member::number(score, &[])),
     };
+    // What is right may have any score but the lowest, and what is wrong any but the highest.
+    if score.is_some_and(|score| if right { score <= scale.0 } else { score >= scale.1 }) {
+        let reason = format!("says {right}, and `evaluation.score` is {}", score.unwrap_or_default());
+        return Err(original.refuse_at(line, "evaluation.is_correct", reason));
+    }
     let state = match (right, score.and_then(State::of_score)) {
         (true, _) => State::Pass,
         (false, Some(State::Partial)) => State::Partial,

@@ -10,7 +10,8 @@ use super::member::{self, at, count, list, object, or_null, shown, spelled, stri
 use super::original::{Original, document};
 use super::round::{Attempt, Conditions, Item, Round, State, Wording, twice};
 use super::secret::without_secrets;
-use super::{ImportError, Options, Tool};
+use super::stated::hold_count;
+use super::{ImportError, Options, Tool, stated};
 use crate::object::{Json, ObjectId};
 
 /// Settings that say how fast and how stubbornly was asked, and shape no reply.
@@ -137,6 +138,7 @@ impl<'a, 'b> Log<'a, 'b> {
             let reason = format!("`{id}` is not among the `sample_ids` of the data set");
             return Err(self.original.refuse_at(item.place.1, "samples.id", reason));
         }
+        self.check_results(&items, &scorer)?;
         let missing: Vec<String> = planned.into_iter().filter(|id| !there.contains(id.as_str())).collect();
         items.extend(missing.into_iter().map(|id| Item {
             id: Some(id),
@@ -226,7 +228,7 @@ impl<'a, 'b> Log<'a, 'b> {
         match Reducer::parse(&name) {
             Some(reducer) => Ok((name, reducer)),
             None if epochs == 1 => Ok((name, Reducer::Mean)),
-            None => Err(self.original.refuse_at(1, "eval.config.epochs_reducer", format!("`{name}` is not known"))),
+            None => Err(self.original.refuse_field("eval.config.epochs_reducer", format!("`{name}` is not known"))),
         }
     }
 
@@ -327,10 +329,39 @@ impl<'a, 'b> Log<'a, 'b> {
                 && (stated - found).abs() > 1e-9
             {
                 let reason = format!("says {stated} of `{id}`, and its samples give {found}");
-                return Err(self.original.refuse_at(1, "reductions", reason));
+                return Err(self.original.refuse_field("reductions", reason));
             }
         }
         Ok(())
+    }
+
+    /// The numbers of a run that ended well must be what its samples give.
+    fn check_results(&self, items: &[Item], scorer: &str) -> Result<(), ImportError> {
+        let whole = member::text(&self.header, &["status"]) == Some("success");
+        // A run that was stopped early has planned more samples than it asked.
+        if !whole || at(&self.header, &["results", "early_stopping"]).is_some() || self.samples.is_empty() {
+            return Ok(());
+        }
+        let completed = self.samples.iter().filter(|sample| at(sample, &["error"]).is_none()).count();
+        for (name, found) in [("total_samples", self.samples.len()), ("completed_samples", completed)] {
+            hold_count(self.original, &self.header, &["results", name], found, "samples")?;
+        }
+        // Inspect leaves out what errored or has no score; of several epochs it may leave out some only.
+        let tried = |item: &Item| item.attempts.iter().all(|attempt| attempt.score.is_some());
+        if !items.iter().all(tried) || items.iter().any(|item| item.state == State::Unscored) {
+            return Ok(());
+        }
+        let scores: Vec<f64> = items.iter().filter_map(|item| item.score).collect();
+        let of_scorer = |score: &&Json| member::text(score, &["scorer"]) == Some(scorer);
+        // Every reducer has an entry of its own; the first is the one that counts here.
+        let stated = list(&self.header, &["results", "scores"]).iter().find(of_scorer);
+        match (stated, stated::mean(scores.into_iter())) {
+            (Some(stated), Some(found)) => {
+                let path = ["metrics", "accuracy", "value"];
+                stated::hold_number(self.original, stated, &path, &[found], "samples")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Models that judge, by their roles. A scorer of Inspect's own that is graded by a model and names none has the model

@@ -37,6 +37,12 @@ struct Case {
     class: String,
     name: String,
     state: State,
+    /// What its attributes say of how it ended.
+    said: Vec<String>,
+    /// How many failures, errors and skips are in it.
+    marks: [usize; 3],
+    /// Whether it passed and could not be cleaned up.
+    torn: bool,
     properties: Vec<(String, String)>,
     row: usize,
 }
@@ -160,6 +166,19 @@ fn suites(original: &Original<'_>, options: &Options) -> Result<Suites, ImportEr
     }
 }
 
+/// What a suite says of its cases, and how many there were before it.
+struct Counted {
+    /// By the attributes of [`COUNTS`].
+    said: [Option<usize>; 4],
+    before: usize,
+}
+
+/// The attributes that count cases.
+const COUNTS: [&str; 4] = ["tests", "failures", "errors", "skipped"];
+
+/// How pytest begins the message of a case that passed and could not be cleaned up. It counts such a case twice.
+const TEARDOWN: &str = "failed on teardown";
+
 /// A file half read.
 struct Reading<'a, 'b> {
     original: &'a Original<'b>,
@@ -167,8 +186,8 @@ struct Reading<'a, 'b> {
     /// The elements around the place, and for suites their names.
     open: Vec<(String, String)>,
     case: Option<Case>,
-    /// For each open suite how many tests it says it has, and how many cases stood there when it began.
-    counted: Vec<(Option<usize>, usize)>,
+    /// For each open suite, and for what is around them, what it counts.
+    counted: Vec<Counted>,
 }
 
 impl Reading<'_, '_> {
@@ -178,9 +197,19 @@ impl Reading<'_, '_> {
         let value = |name: &str| attributes.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone());
         let mut suite = self.open.last().map(|(_, suite)| suite.clone()).unwrap_or_default();
         match tag.as_str() {
-            "testsuite" => {
-                suite = value("name").unwrap_or_default();
-                self.counted.push((value("tests").and_then(|tests| tests.parse().ok()), self.found.cases.len()));
+            "testsuite" | "testsuites" => {
+                let mut said = [None; 4];
+                for (place, name) in COUNTS.iter().enumerate() {
+                    let Some(text) = value(name) else { continue };
+                    said[place] = Some(text.trim().parse().map_err(|_| {
+                        self.original
+                            .refuse(format!("`{name}` of the suite must be a count, not `{text}`, at byte {at}"))
+                    })?);
+                }
+                self.counted.push(Counted { said, before: self.found.cases.len() });
+                if tag == "testsuite" {
+                    suite = value("name").unwrap_or_default();
+                }
             }
             "testcase" if self.case.is_some() => {
                 return Err(self.original.refuse(format!("has a test case inside a test case, at byte {at}")));
@@ -189,7 +218,9 @@ impl Reading<'_, '_> {
                 let (class, name) = (value("classname").unwrap_or_default(), value("name").unwrap_or_default());
                 let row = self.found.cases.len() + 1;
                 let suite = suite.clone();
-                self.case = Some(Case { suite, class, name, state: State::Pass, properties: Vec::new(), row });
+                let said = ["status", "result"].iter().filter_map(|name| value(name)).collect();
+                let (state, properties) = (State::Pass, Vec::new());
+                self.case = Some(Case { suite, class, name, state, said, marks: [0; 3], torn: false, properties, row });
             }
             "property" => {
                 if let (Some(case), Some(name), Some(value)) = (&mut self.case, value("name"), value("value")) {
@@ -199,11 +230,13 @@ impl Reading<'_, '_> {
             "flakyFailure" | "flakyError" => self.found.retried += 1,
             "failure" | "error" | "skipped" => {
                 if let Some(case) = &mut self.case {
-                    let state = match tag.as_str() {
-                        "failure" => State::Fail,
-                        "error" => State::Errored,
-                        _ => State::Skipped,
+                    let (state, mark) = match tag.as_str() {
+                        "failure" => (State::Fail, 0),
+                        "error" => (State::Errored, 1),
+                        _ => (State::Skipped, 2),
                     };
+                    case.marks[mark] += 1;
+                    case.torn |= value("message").is_some_and(|message| message.starts_with(TEARDOWN));
                     // A case that failed and then could not be cleaned up is one that errored.
                     case.state = if case.state == State::Pass || state == State::Errored { state } else { case.state };
                 }
@@ -217,21 +250,76 @@ impl Reading<'_, '_> {
     fn end(&mut self) -> Result<(), ImportError> {
         let Some((tag, suite)) = self.open.pop() else { return Ok(()) };
         match tag.as_str() {
-            "testcase" => self.found.cases.extend(self.case.take()),
-            "testsuite" => {
-                let (said, before) = self.counted.pop().unwrap_or((None, 0));
-                let there = self.found.cases.len() - before;
-                if let Some(said) = said.filter(|said| *said != there) {
-                    let reason = format!("the suite says that it has {said} tests, and holds {there}");
-                    return Err(self.original.refuse(reason));
+            "testcase" => {
+                if let Some(mut case) = self.case.take() {
+                    case.state = self.verdict(&case)?;
+                    self.found.cases.push(case);
                 }
-                if !self.found.suites.contains(&suite) {
+            }
+            "testsuite" | "testsuites" => {
+                if let Some(counted) = self.counted.pop() {
+                    self.hold_counts(&counted, &tag, &suite)?;
+                }
+                if tag == "testsuite" && !self.found.suites.contains(&suite) {
                     self.found.suites.push(suite);
                 }
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// What a suite counts must be what it holds. Some tools count cases that failed, some every failure of a case.
+    fn hold_counts(&self, counted: &Counted, tag: &str, suite: &str) -> Result<(), ImportError> {
+        let cases = self.found.cases.get(counted.before..).unwrap_or_default();
+        let torn = cases.iter().filter(|case| case.torn).count();
+        for (place, said) in counted.said.iter().enumerate() {
+            let Some(said) = *said else { continue };
+            let found = match place.checked_sub(1) {
+                None => [cases.len(), cases.len() + torn],
+                Some(mark) => [
+                    cases
+                        .iter()
+                        .filter(|case| case.marks[mark] > 0 || (mark == 2 && case.state == State::Skipped))
+                        .count(),
+                    cases.iter().map(|case| case.marks[mark]).sum(),
+                ],
+            };
+            if !found.contains(&said) {
+                let (name, found) = (COUNTS[place], found[0]);
+                let of = if suite.is_empty() { String::new() } else { format!(" `{suite}`") };
+                return Err(self
+                    .original
+                    .refuse(format!("`{name}` of the {tag}{of} is {said}, and its cases give {found}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// How a case ended: by the elements in it, and by its `status` and `result` where it has them, which must not say
+    /// otherwise.
+    fn verdict(&self, case: &Case) -> Result<State, ImportError> {
+        let mut state = case.state;
+        for word in &case.said {
+            let said = match word.trim().to_lowercase().as_str() {
+                "passed" | "success" | "ok" => State::Pass,
+                "failed" | "failure" => State::Fail,
+                "error" | "errored" => State::Errored,
+                "skipped" | "notrun" | "disabled" | "suppressed" => State::Skipped,
+                _ => continue,
+            };
+            // GoogleTest has no element for a test that is disabled.
+            if said == State::Skipped && state == State::Pass {
+                state = said;
+            }
+            // Whether it failed or errored is told apart in many ways.
+            let wrong = |state: State| matches!(state, State::Fail | State::Errored);
+            if said != state && !(wrong(said) && wrong(state)) {
+                let reason = format!("says `{word}`, and what is in the case gives {}", state.as_str());
+                return Err(self.original.refuse_at(case.row, "status", reason));
+            }
+        }
+        Ok(state)
     }
 
     fn attributes(&self, element: &BytesStart<'_>, at: usize) -> Result<Vec<(String, String)>, ImportError> {

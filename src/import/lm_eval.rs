@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::member::{self, count, list, object, or_null, string};
+use super::member::{self, list, object, or_null, string};
 use super::original::Original;
 use super::round::{Conditions, Round};
 use super::samples::{DEFAULT_FILTER, Reader, Samples};
-use super::{ImportError, Options, Tool};
+use super::{ImportError, Options, Tool, stated};
 use crate::object::Json;
 
 /// Settings of a run that shape no reply and say who was asked.
@@ -57,7 +57,7 @@ pub(super) fn read(originals: &[Original<'_>], options: &Options) -> Result<Vec<
         return Err(ImportError::NoFiles { tool: Tool::LmEval, what, files: originals.len() });
     }
     let wanted = samples.into_iter().filter(|(_, original)| options.wants(task_of(original.file_name())));
-    wanted.map(|(place, original)| task(place, original, results.as_ref(), options)).collect()
+    wanted.map(|(place, original)| task(place, original, originals, results.as_ref(), options)).collect()
 }
 
 /// Every task of the results must have its samples: a number without them cannot be derived again.
@@ -71,7 +71,7 @@ fn refuse_unsampled(
         let there = samples.iter().any(|(_, original)| task_of(original.file_name()) == task);
         if options.wants(task) && !there {
             let reason = format!("there are no samples of the task `{task}`, so its numbers follow from nothing");
-            return Err(results.refuse_at(1, "configs", reason));
+            return Err(results.refuse_field("configs", reason));
         }
     }
     Ok(())
@@ -80,6 +80,7 @@ fn refuse_unsampled(
 fn task(
     place: usize,
     original: &Original<'_>,
+    originals: &[Original<'_>],
     results: Option<&(usize, Json)>,
     options: &Options,
 ) -> Result<Round, ImportError> {
@@ -94,18 +95,25 @@ fn task(
     let Some(samples) = reader.read()? else {
         return Err(ImportError::NothingMeasured { tool: Tool::LmEval, task: task.to_owned(), items: 0 });
     };
-    let Samples { filters, filter, metric, documents, requests, repeats, written } = samples;
+    let Samples { filters, filter, metric, documents, mean, requests, repeats, written } = samples;
     let mut remarks = Vec::new();
     if filters.len() > 1 {
         let all: Vec<_> = filters.iter().map(String::as_str).collect();
         remarks.push(format!("filter {filter} of {}", all.join(", ")));
     }
-    let planned = count(document, &["n-samples", task, "original"]);
-    if let Some(effective) = count(document, &["n-samples", task, "effective"])
+    let counted = |name| match results {
+        Some((place, _)) => stated::count(&originals[*place], document, &["n-samples", task, name]),
+        None => Ok(None),
+    };
+    let planned = counted("original")?;
+    if let Some(effective) = counted("effective")?
         && effective != documents as u64
     {
         let reason = format!("holds {documents} documents, and the results say that {effective} were asked");
         return Err(original.refuse(reason));
+    }
+    if let Some((place, _)) = results {
+        check_mean(&originals[*place], document, configured, &["results", task, &format!("{metric},{filter}")], mean)?;
     }
     let higher = member::members(document, &["higher_is_better", task]);
     if higher.iter().any(|(name, value)| *name == metric && *value == Json::Bool(false)) {
@@ -140,6 +148,24 @@ fn task(
         originals: results.map(|(place, _)| *place).into_iter().chain([place]).collect(),
     };
     round.hold_together()
+}
+
+/// The mean of a metric must be that of the rows, `mean` where every one of them has a score: what has none is left out by
+/// some. Aggregations of other kinds may be made of all rows at once.
+fn check_mean(
+    results: &Original<'_>,
+    document: &Json,
+    configured: &[Json],
+    path: &[&str; 3],
+    mean: Option<f64>,
+) -> Result<(), ImportError> {
+    let metric = path[2].rsplit_once(',').map_or(path[2], |(metric, _)| metric);
+    let listed = configured.iter().find(|listed| member::text(listed, &["metric"]) == Some(metric));
+    let aggregation = listed.and_then(|listed| member::text(listed, &["aggregation"]));
+    match mean {
+        Some(mean) if aggregation == Some("mean") => stated::hold_number(results, document, path, &[mean], "samples"),
+        _ => Ok(()),
+    }
 }
 
 /// The metric that was asked for, else the first of the first row; one that no row has is refused.

@@ -38,7 +38,7 @@ fn document(place: usize, original: &Original<'_>, task: String, options: &Optio
     let (pairs, answers) = (list(&json, &["pairs"]), list(&json, &["answers"]));
     if pairs.len() != answers.len() {
         let reason = format!("holds {} answers for {} pairs", answers.len(), pairs.len());
-        return Err(original.refuse_at(1, "answers", reason));
+        return Err(original.refuse_field("answers", reason));
     }
     if pairs.is_empty() {
         return Err(ImportError::NothingMeasured { tool: Tool::Mixle, task, items: 0 });
@@ -137,7 +137,7 @@ fn check(
 ) -> Result<(), ImportError> {
     let differs = |field: &str, says: String, gives: String| {
         let reason = format!("says {says}, and the pairs and answers give {gives}");
-        Err(original.refuse_at(1, &format!("scorecard.{field}"), reason))
+        Err(original.refuse_field(&format!("scorecard.{field}"), reason))
     };
     let lines: String = pairs.iter().map(|pair| format!("{}\n", kept(pair))).collect();
     let set = QuestionSet::parse(original.name(), lines.as_bytes())?;

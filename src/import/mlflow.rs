@@ -7,8 +7,8 @@ use super::member::{self, list, object, shown, string};
 use super::original::Original;
 use super::round::{Conditions, Item, Round, State, Wording};
 use super::secret::is_secret;
-use super::{ImportError, Limits, Options, Tool};
-use crate::object::Json;
+use super::{ImportError, Limits, Options, Tool, stated};
+use crate::object::{FieldError, Json, RecordError};
 
 /// What a run's status must be: `FINISHED`.
 const FINISHED: &str = "3";
@@ -104,7 +104,7 @@ impl Run<'_, '_> {
         }
         let items = rows.iter().enumerate().map(|(at, row)| item(original, at + 1, row, &header, &columns));
         let items: Vec<Item> = items.collect::<Result<_, _>>()?;
-        self.check_mean(&metric, &items, &mut used)?;
+        self.check_metrics(&metric, &items, &mut used, options)?;
         let limits = &options.limits;
         let model = self.parameter("model", limits, &mut used)?;
         let scorer = self.parameter("scorer", limits, &mut used)?;
@@ -167,23 +167,55 @@ impl Run<'_, '_> {
         }
     }
 
-    /// A mean that was logged must be the mean of the table.
-    fn check_mean(&self, metric: &str, items: &[Item], used: &mut Vec<usize>) -> Result<(), ImportError> {
-        let Some(place) = self.find(&format!("metrics/{metric}/mean")) else { return Ok(()) };
-        used.push(place);
-        let original = &self.originals[place];
-        let text = String::from_utf8_lossy(&original.head()).into_owned();
-        let value = text.lines().last().and_then(|line| line.split(' ').nth(1)?.parse::<f64>().ok());
-        let scores: Vec<f64> = items.iter().filter_map(|item| item.score).collect();
-        #[allow(clippy::cast_precision_loss)] // rows of a table
-        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-        match value {
-            Some(value) if value.is_finite() && (value - mean).abs() > 1e-9 => {
-                Err(original.refuse(format!("says {value}, and the table gives {mean}")))
+    /// Every metric that was logged must be one, and the mean of the metric must be the mean of the table.
+    fn check_metrics(
+        &self,
+        metric: &str,
+        items: &[Item],
+        used: &mut Vec<usize>,
+        options: &Options,
+    ) -> Result<(), ImportError> {
+        let folder = self.meta.folder();
+        let prefix = if folder.is_empty() { "metrics/".to_owned() } else { format!("{folder}/metrics/") };
+        let mean = self.find(&format!("metrics/{metric}/mean"));
+        used.extend(mean);
+        let logged = self.originals.iter().enumerate().filter(|(_, original)| original.name().starts_with(&prefix));
+        for (place, original) in logged {
+            let last = latest(original, &self.text(place, &options.limits)?)?;
+            let (Some(stated), true) = (last, Some(place) == mean) else { continue };
+            let scores: Vec<f64> = items.iter().filter_map(|item| item.score).collect();
+            match stated::mean(scores.into_iter()) {
+                Some(found) if !stated::near(stated, found) => {
+                    return Err(original.refuse(format!("says {stated}, and the table gives {found}")));
+                }
+                _ => {}
             }
-            _ => Ok(()),
+        }
+        Ok(())
+    }
+}
+
+/// The latest value of a metric's file, in which every line is `TIME VALUE STEP`, and `DATASET DIGEST` after them where the
+/// metric belongs to a data set.
+fn latest(original: &Original<'_>, text: &str) -> Result<Option<f64>, ImportError> {
+    let mut latest: Option<(i64, i64, f64)> = None;
+    for (at, line) in text.lines().enumerate() {
+        let parts: Vec<&str> = line.split(' ').collect();
+        let read = match parts.as_slice() {
+            [time, value, step] | [time, value, step, _, _] => {
+                time.parse().ok().zip(value.parse().ok()).zip(step.parse().ok())
+            }
+            _ => None,
+        };
+        let Some(((time, value), step)) = read else {
+            let reason = "must be `TIME VALUE STEP`, a whole number, a number and a whole number";
+            return Err(RecordError::new(original.name(), at + 1, FieldError::new("", reason)).into());
+        };
+        if latest.is_none_or(|(known_step, known_time, _)| (known_step, known_time) <= (step, time)) {
+            latest = Some((step, time, value));
         }
     }
+    Ok(latest.map(|(_, _, value)| value))
 }
 
 /// The column of scores that was asked for, else the only one.
@@ -234,6 +266,14 @@ fn item(
             (state, score)
         }
     };
+    let cost = match cell(columns.cost) {
+        None => None,
+        Some(Json::String(word)) if member::is_no_score(word) => None,
+        Some(cost) => match member::number(cost, &[]) {
+            Some(cost) if cost >= 0.0 => Some(cost),
+            _ => return Err(original.refuse_at(row, "data", "a cost must be a number, at least 0")),
+        },
+    };
     Ok(Item {
         id: cell(columns.id).and_then(|cell| member::name(cell, &[])),
         cluster: cell(columns.cluster).and_then(|cell| member::name(cell, &[])),
@@ -242,7 +282,7 @@ fn item(
         reply: cell(columns.reply).map(shown),
         state,
         score,
-        cost: cell(columns.cost).and_then(|cell| member::number(cell, &[])).filter(|cost| *cost >= 0.0),
+        cost,
         place: original.place(row),
         ..Item::default()
     })

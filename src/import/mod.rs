@@ -28,6 +28,7 @@ mod rows;
 mod samples;
 mod secret;
 mod sheet;
+mod stated;
 mod written;
 
 use std::fmt;

@@ -126,13 +126,17 @@ impl<'a> Original<'a> {
         document(&self.name, &self.bytes(limits)?, limits)
     }
 
+    /// A row as messages name it.
+    pub(super) fn row(&self, row: usize) -> String {
+        named(&self.name, row)
+    }
+
     /// Refuses a sample of a document, by its row from 1, that is larger than samples may be.
     pub(super) fn hold_sample(&self, row: usize, sample: &Json, limits: &Limits) -> Result<(), ImportError> {
         if member::weight(sample, limits.sample) <= limits.sample {
             return Ok(());
         }
-        let file = format!("{}:{row}", self.name);
-        Err(ImportError::TooLarge { file, what: "sample", limit: limits.sample })
+        Err(ImportError::TooLarge { file: self.row(row), what: "sample", limit: limits.sample })
     }
 
     pub(super) fn unreadable(&self, source: io::Error) -> ImportError {
@@ -146,10 +150,38 @@ impl<'a> Original<'a> {
         RecordError::whole(&self.name, member::short(&reason.into())).into()
     }
 
-    /// A refusal of one field of one line or element, from 1.
+    /// A refusal of one field of one row, from 1.
     pub(super) fn refuse_at(&self, row: usize, field: &str, reason: impl Into<String>) -> ImportError {
-        RecordError::new(&self.name, row, FieldError::new(member::short(field), member::short(&reason.into()))).into()
+        in_row(&self.name, row, FieldError::new(member::short(field), member::short(&reason.into()))).into()
     }
+
+    /// A refusal of one field of a document, by its path.
+    pub(super) fn refuse_field(&self, field: &str, reason: impl Into<String>) -> ImportError {
+        let mut error = RecordError::whole(&self.name, member::short(&reason.into()));
+        error.field = member::short(field);
+        error.into()
+    }
+}
+
+/// Whether the rows of a file are its lines: in JSONL and in tables. In a document they are elements of a list, wherever their
+/// lines are.
+fn holds_lines(name: &str) -> bool {
+    name.ends_with(".jsonl") || name.ends_with(".csv")
+}
+
+/// A row of a file as every message names it: `FILE:N` where N is a line, `FILE, row N` where it is none.
+pub(super) fn named(name: &str, row: usize) -> String {
+    if holds_lines(name) { format!("{name}:{row}") } else { format!("{name}, row {row}") }
+}
+
+/// A refusal of one field of one row.
+pub(super) fn in_row(name: &str, row: usize, error: FieldError) -> RecordError {
+    if holds_lines(name) {
+        return RecordError::new(name, row, error);
+    }
+    let mut refusal = RecordError::whole(&named(name, row), error.reason);
+    refusal.field = error.field;
+    refusal
 }
 
 /// Reads bytes as one JSON document.

@@ -10,7 +10,7 @@ use super::original::Original;
 use super::round::{Attempt, Conditions, Item, Round, State, Wording};
 use super::rows::rows;
 use super::secret::{is_opaque, without_secrets};
-use super::{ImportError, Options, Tool};
+use super::{ImportError, Options, Tool, stated};
 use crate::object::Json;
 
 /// The provider that sends nothing and answers with its prompt, so that the question is in the variables alone.
@@ -41,6 +41,12 @@ const GRADED: [&str; 16] = [
 
 /// How the other such types begin.
 const GRADED_PREFIXES: [&str; 3] = ["model-graded", "similar:", "trajectory:goal"];
+
+/// Types of assertions that compare the replies of several rows.
+const COMPARED: [&str; 2] = ["select-best", "max-score"];
+
+/// The `failureReason` that is an error.
+const ERROR: u64 = 2;
 
 /// The type of an assertion that is several.
 const SET: &str = "assert-set";
@@ -86,7 +92,7 @@ fn run(place: usize, original: &Original<'_>, options: &Options) -> Result<Vec<R
         for (at, row) in &read {
             original.hold_sample(*at, row, &options.limits)?;
         }
-        refuse_cut_off(original, &document, read.len())?;
+        refuse_other_counts(original, &document, &read)?;
         (Some(document), read)
     } else {
         (None, rows(original, &options.limits, |line, row| Ok((line, row)))?)
@@ -110,15 +116,55 @@ fn task(row: &Json) -> String {
     format!("{provider}.prompt{}", description + 1)
 }
 
-/// A document says how many rows it has.
-fn refuse_cut_off(original: &Original<'_>, document: &Json, rows: usize) -> Result<(), ImportError> {
-    let stated = ["successes", "failures", "errors"].map(|name| count(document, &["results", "stats", name]));
-    let [Some(right), Some(wrong), Some(errors)] = stated else { return Ok(()) };
-    let stated = right.saturating_add(wrong).saturating_add(errors);
-    if stated == rows as u64 {
+/// A document says how many rows it has, and how many of them passed, failed and errored.
+fn refuse_other_counts(original: &Original<'_>, document: &Json, rows: &[(usize, Json)]) -> Result<(), ImportError> {
+    let path = |name| ["results", "stats", name];
+    let names = ["successes", "failures", "errors"];
+    let [right, wrong, errors] = names.map(|name| stated::count(original, document, &path(name)));
+    if let (Some(right), Some(wrong), Some(errors)) = (right?, wrong?, errors?) {
+        let counted = right.saturating_add(wrong).saturating_add(errors);
+        if counted != rows.len() as u64 {
+            return Err(stated::differs(original, "results.stats", counted, rows.len(), "results"));
+        }
+    }
+    // Assertions that compare replies with each other are judged after everything was counted.
+    let compares = |(_, row): &(usize, Json)| {
+        assertions(row)
+            .iter()
+            .any(|assert| member::text(assert, &["type"]).is_some_and(|kind| COMPARED.contains(&kind)))
+    };
+    // Rows of old versions do not say why they failed.
+    if rows.iter().any(compares) || rows.iter().any(|(_, row)| at(row, &["failureReason"]).is_none()) {
         return Ok(());
     }
-    Err(original.refuse(format!("holds {rows} results, and its statistics count {stated}")))
+    let of = |row: &Json| match member::boolean(row, &["success"]) {
+        Some(true) => 0,
+        _ if count(row, &["failureReason"]) == Some(ERROR) => 2,
+        _ => 1,
+    };
+    for (kind, name) in names.into_iter().enumerate() {
+        let found = rows.iter().filter(|(_, row)| of(row) == kind).count();
+        stated::hold_count(original, document, &path(name), found, "results")?;
+    }
+    Ok(())
+}
+
+/// A row says in several places whether it passed.
+fn refuse_two_verdicts(original: &Original<'_>, row: usize, json: &Json) -> Result<(), ImportError> {
+    let Some(success) = member::boolean(json, &["success"]) else { return Ok(()) };
+    let reason = or_null(json, &["failureReason"]);
+    if success && !matches!(reason, Json::Null | Json::Integer(0)) {
+        let reason = format!("says {}, and `success` is true", spelled(&reason));
+        return Err(original.refuse_at(row, "failureReason", reason));
+    }
+    let graded = member::boolean(json, &["gradingResult", "pass"]);
+    match graded {
+        Some(pass) if pass != success && reason != Json::Integer(ERROR.into()) => {
+            let reason = format!("says {pass}, and `success` is {success}");
+            Err(original.refuse_at(row, "gradingResult.pass", reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn round(
@@ -145,8 +191,8 @@ fn round(
         if rows.len() as u64 > repeats {
             return Err(ImportError::Twice {
                 what: format!("the test `{}`", name.chars().take(80).collect::<String>()),
-                first: format!("{}:{}", original.name(), rows[0].0),
-                second: format!("{}:{}", original.name(), rows[1].0),
+                first: original.row(rows[0].0),
+                second: original.row(rows[1].0),
             });
         }
         items.push(item(original, name, rows, repeats)?);
@@ -239,9 +285,10 @@ fn item(original: &Original<'_>, name: String, rows: &[&(usize, Json)], repeats:
 }
 
 fn attempt(original: &Original<'_>, row: usize, json: &Json) -> Result<Attempt, ImportError> {
+    refuse_two_verdicts(original, row, json)?;
     let reply = at(json, &["response", "output"]).map(shown);
-    // 2 is what promptfoo calls an error; it also has a message then.
-    let errored = count(json, &["failureReason"]) == Some(2)
+    // It also has a message then.
+    let errored = count(json, &["failureReason"]) == Some(ERROR)
         || (at(json, &["error"]).is_some() && at(json, &["response", "output"]).is_none());
     let asserted = if list(json, &["testCase", "assert"]).is_empty() {
         !list(json, &["gradingResult", "componentResults"]).is_empty()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::round::{Item, State, Wording};
-use crate::object::{FieldError, MAX_LINE_BYTES, ObjectId, encode_finite, encode_string};
+use crate::object::{FieldError, MAX_LONG_LINE_BYTES, ObjectId, encode_finite, encode_string};
 use crate::question::{Leaf, MAX_LABEL_BYTES, is_blank};
 use crate::scorecard::Judged;
 
@@ -140,8 +140,9 @@ impl Lines {
         let (questions, answers) = (self.questions.len(), self.answers.len());
         let leaf = question(entry, &mut self.questions);
         answer(entry, costs, &mut self.answers);
-        if (self.questions.len() - questions).max(self.answers.len() - answers) > MAX_LINE_BYTES {
-            return Err(FieldError::new("", format!("makes a record of more than {MAX_LINE_BYTES} bytes")));
+        if (self.questions.len() - questions).max(self.answers.len() - answers) > MAX_LONG_LINE_BYTES {
+            let reason = format!("makes a record of more than {MAX_LONG_LINE_BYTES} bytes, which no limit raises");
+            return Err(FieldError::new("", reason));
         }
         judgement(entry, &mut self.judgements);
         projected(entry, &mut self.items);

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::member::{object, or_null, safe, string};
+use super::original::in_row;
 use super::records::{Entry, Lines, Mark, label};
 use super::round::{Item, Round, State};
 use super::sheet::{Sheet, Texts};
 use super::written::{Writing, Written};
 use super::{ImportError, member};
-use crate::object::{Json, RecordError, encode, parse};
+use crate::object::{Json, encode, parse};
 use crate::question::{Leaves, QuestionSetId, ScorerIdentity};
 use crate::scorecard::{Fact, Measured, RoundError, Scorecard, evaluate};
 
@@ -73,7 +74,7 @@ fn lines(items: &[Item], ids: &[Option<Cow<'_, str>>], costs: bool) -> Result<Li
     let mut lines = Lines::default();
     for (item, id) in items.iter().zip(ids) {
         let written = lines.push(&Entry::of(item, id.as_deref()), costs);
-        written.map_err(|error| RecordError::new(&item.place.0, item.place.1, error))?;
+        written.map_err(|error| in_row(&item.place.0, item.place.1, error))?;
     }
     Ok(lines)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::member::{self, object, safe, spelled, string};
+use super::original::named;
 use super::records::Lacks;
 use super::secret::without_secrets;
 use super::sheet::Texts;
@@ -365,8 +366,8 @@ pub(super) fn twice(one: &Item, other: &Item, what: &str) -> ImportError {
     let (first, second) = if one.place <= other.place { (one, other) } else { (other, one) };
     ImportError::Twice {
         what: what.to_owned(),
-        first: format!("{}:{}", first.place.0, first.place.1),
-        second: format!("{}:{}", second.place.0, second.place.1),
+        first: named(&first.place.0, first.place.1),
+        second: named(&second.place.0, second.place.1),
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Samples {
     pub metric: String,
     /// How many rows count.
     pub documents: usize,
+    /// The mean of their scores, where every one of them has one.
+    pub mean: Option<f64>,
     /// The settings of the requests, each once.
     pub requests: BTreeSet<String>,
     /// How often documents were asked.
@@ -72,6 +74,8 @@ struct Findings {
     first: Option<Option<String>>,
     requests: BTreeSet<String>,
     repeats: BTreeSet<usize>,
+    /// How many rows have a score, and their sum.
+    scored: (usize, f64),
     /// A document without a name.
     unnamed: bool,
     /// Why records are not written.
@@ -81,8 +85,14 @@ struct Findings {
 }
 
 impl Findings {
+    #[allow(clippy::cast_precision_loss)] // as many rows as a file may have
+    fn mean(&self) -> Option<f64> {
+        (self.scored.0 > 0 && self.scored.0 == self.rows.len()).then(|| self.scored.1 / self.scored.0 as f64)
+    }
+
     fn add(&mut self, mut other: Self) {
         self.rows.append(&mut other.rows);
+        self.scored = (self.scored.0 + other.scored.0, self.scored.1 + other.scored.1);
         self.first = self.first.take().or(other.first);
         for (names, more) in [
             (&mut self.filters, other.filters),
@@ -131,6 +141,7 @@ impl Reader<'_, '_> {
             if found.first.is_none() {
                 return Ok(None);
             }
+            let mean = found.mean();
             let metric = one_metric(self.original, self.metric.clone(), found.first.flatten(), &found.metrics)?;
             let filter = chosen_filter(self.options, self.config, &found.filters)?;
             if filter != plan.filter {
@@ -148,6 +159,7 @@ impl Reader<'_, '_> {
                 filter,
                 metric,
                 documents: found.rows.len(),
+                mean,
                 requests: found.requests,
                 repeats: found.repeats,
                 written,
@@ -231,6 +243,9 @@ impl Reader<'_, '_> {
         if plan.named && name.is_none() {
             found.unnamed = true;
             return Ok(());
+        }
+        if let Some(score) = score {
+            found.scored = (found.scored.0 + 1, found.scored.1 + score);
         }
         let (prompt, request) = asked(arguments);
         if let Some(request) = request

@@ -1,16 +1,18 @@
 //! Appending receipts: one, or many in one atomic commit.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::commit::Writer;
 use super::standing::refuse_violations;
-use super::{Ledger, LedgerError, Ratchet, Snapshot};
-use crate::merkle::{Checkpoint, Note, VerifierKey};
+use super::{Ledger, LedgerError, Ratchet, Snapshot, TrustChain};
+use crate::merkle::{Checkpoint, MAX_TREE_SIZE, Note, VerifierKey};
 use crate::object::ReceiptId;
 use crate::receipt::{
     Body, Evidence, Moment, Predicate, Receipt, ReceiptRef, Statement, Subject, Text, Tool, sorted_evidence,
 };
-use crate::trust::Signer;
+use crate::trust::{KeyId, Signer};
 
 /// Receipts that are signed together, on all cores.
 const SIGNED_AT_ONCE: usize = 512;
@@ -64,7 +66,39 @@ impl<'a> LogSigner<'a> {
     }
 }
 
+/// What an append by a key would refuse, asked before evidence is stored that nothing would name.
+pub struct Rehearsal {
+    chain: Arc<TrustChain>,
+    key: KeyId,
+}
+
+impl Rehearsal {
+    /// Refuses a draft that could not be signed or that trust forbids. Its evidence may have other digests than it will have,
+    /// if they are as many and as different.
+    pub fn hold(&self, draft: Draft) -> Result<(), LedgerError> {
+        let trust = self.chain.in_force().1;
+        refuse_violations(&self.chain, trust, &self.key, &draft.body)?;
+        // Whatever its index will be, it takes no more room than this one.
+        let statement = draft.placed(MAX_TREE_SIZE - 1, trust)?;
+        Ok(statement.refuse_unsignable(&self.key)?)
+    }
+}
+
+impl Draft {
+    fn placed(self, index: u64, trust: ReceiptRef) -> Result<Statement, LedgerError> {
+        let Self { subject, evidence, note, recorded_at, tool, body } = self;
+        let evidence = sorted_evidence(evidence)?;
+        let predicate = Predicate { index, recorded_at, tool, trust: Some(trust), evidence, note, body };
+        Ok(Statement { subject, predicate })
+    }
+}
+
 impl Ledger {
+    /// What an append of scorecards, comparisons or verdicts by this key would refuse.
+    pub fn rehearsal(&self, key: KeyId) -> Result<Rehearsal, LedgerError> {
+        Ok(Rehearsal { chain: self.chain_for(&self.snapshot()?, None)?, key })
+    }
+
     /// Signs and appends drafts in one atomic commit; when this returns, all of them are durable, and before that
     /// none of them is in the log. An error of any draft leaves the ledger as it was.
     pub fn append(
@@ -124,10 +158,7 @@ fn sign_all(
     signer: &(dyn Signer + Sync),
 ) -> Result<Vec<Receipt>, LedgerError> {
     let sign = |(draft, index): (Draft, u64)| -> Result<Receipt, LedgerError> {
-        let Draft { subject, evidence, note, recorded_at, tool, body } = draft;
-        let evidence = sorted_evidence(evidence)?;
-        let predicate = Predicate { index, recorded_at, tool, trust: Some(trust), evidence, note, body };
-        Ok(Receipt::sign(Statement { subject, predicate }, signer)?)
+        Ok(Receipt::sign(draft.placed(index, trust)?, signer)?)
     };
     if drafts.len() == 1 {
         return drafts.into_iter().zip(first..).map(sign).collect();

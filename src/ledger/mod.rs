@@ -24,7 +24,7 @@ mod snapshot;
 mod standing;
 mod violation;
 
-pub use append::{Appended, Draft, LogSigner};
+pub use append::{Appended, Draft, LogSigner, Rehearsal};
 pub use bridging::{Bridge, BridgeBase, BridgeFrom, BridgedSide};
 pub use chain::{Proposal, TrustChain, is_compromised, roles_for};
 pub use comparing::{ComparedRounds, NumberedRound, compare_rounds, fails_what_must_pass, unknown_facts};
@@ -42,7 +42,7 @@ pub use ratchet::Ratchet;
 pub use reader::Reader;
 pub use snapshot::{BUNDLES_AT_ONCE, Snapshot, TileSource};
 pub(crate) use snapshot::{read_bundle, read_tile};
-pub(crate) use standing::chain_part_or_withdrawal;
+pub(crate) use standing::chain_part;
 pub(crate) use violation::trust_text;
 pub use violation::{SignoffFault, TrustViolation};
 
@@ -225,6 +225,8 @@ pub struct Ledger {
     /// The chain of trust at the root that it was last folded for, and as far as the newest receipt last told it.
     folded: Mutex<Option<(Sha256, Arc<TrustChain>)>>,
     told: Mutex<Option<(Sha256, Arc<TrustChain>)>>,
+    /// Whether opening it published again what was lost.
+    restored: bool,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -238,14 +240,21 @@ impl Ledger {
     /// only where reading needs it.
     pub fn open(store: Box<dyn Store>) -> Result<Self, LedgerError> {
         let config = Config::read(store.as_ref())?;
-        let log = match LogIdentity::read(store.as_ref()) {
-            Ok(log) => log,
+        let (log, restored) = match LogIdentity::read(store.as_ref()) {
+            Ok(log) => (log, false),
             Err(first) => {
                 commit::finish_interrupted(store.as_ref(), first)?;
-                LogIdentity::read(store.as_ref())?
+                (LogIdentity::read(store.as_ref())?, true)
             }
         };
-        Ok(Self { store, log, config: config.unwrap_or_default(), folded: Mutex::default(), told: Mutex::default() })
+        let (folded, told) = (Mutex::default(), Mutex::default());
+        Ok(Self { store, log, config: config.unwrap_or_default(), folded, told, restored })
+    }
+
+    /// Whether the published checkpoint, or what it needs, was lost and was published again from what the writer keeps when the
+    /// ledger was opened.
+    pub fn was_restored(&self) -> bool {
+        self.restored
     }
 
     /// Refuses a signer who may not sign receipts of a kind, a log that shrank or forked, a cell that the log never signed, and a log

@@ -1,7 +1,7 @@
 //! What this machine last saw of a log, kept outside the ledger: a log may grow, never shrink or change.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{LedgerError, LogIdentity, Snapshot, fork};
@@ -28,8 +28,8 @@ impl Ratchet {
     pub fn seen(&self, log: &LogIdentity) -> Result<Option<Vec<u8>>, LedgerError> {
         let path = self.path(log);
         match fs::read(&path) {
-            // A crash before the file was written through leaves it empty: nothing is remembered.
-            Ok(note) => Ok(Some(note).filter(|note| !note.is_empty())),
+            // Also an empty one: whoever could empty it could hide a rollback.
+            Ok(note) => Ok(Some(note)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(LedgerError::Ratchet { action: "read", path, source }),
         }
@@ -63,7 +63,12 @@ impl Ratchet {
         let failed = |action, path: &Path, source| LedgerError::Ratchet { action, path: path.to_owned(), source };
         fs::create_dir_all(&self.folder).map_err(|error| failed("make", &self.folder, error))?;
         let fresh = path.with_extension(format!("tmp-{}", std::process::id()));
-        fs::write(&fresh, note).map_err(|error| failed("write", &fresh, error))?;
+        let written = fs::File::create(&fresh).and_then(|mut file| {
+            file.write_all(note)?;
+            // A file system that lets a new name outrun its content keeps the order where a name is replaced.
+            if path.exists() { Ok(()) } else { file.sync_data() }
+        });
+        written.map_err(|error| failed("write", &fresh, error))?;
         fs::rename(&fresh, &path).map_err(|error| failed("write", &path, error))
     }
 }

@@ -13,7 +13,6 @@ use crate::trust::KeyId;
 const TYPE: &str = r#""predicateType":"urn:x-proofmark:"#;
 /// The two predicate types of which the chain is made.
 const PARTS: [&str; 2] = [r#"trust:v1""#, r#"signoff:v1""#];
-const WITHDRAWAL: [&str; 1] = [r#"withdrawal:v1""#];
 const PAYLOAD: &[u8] = br#"{"payload":""#;
 
 /// The receipt in an entry, if it may be part of the chain of trust; most entries are passed over unparsed.
@@ -25,17 +24,6 @@ pub(crate) fn chain_part(index: u64, entry: &[u8]) -> Result<Option<Receipt>, Le
         return Ok(None);
     }
     receipt_at(index, entry).map(Some)
-}
-
-/// As [`chain_part`], or a withdrawal, which is no part of the chain.
-///
-/// # Errors
-/// As [`chain_part`].
-pub(crate) fn chain_part_or_withdrawal(index: u64, entry: &[u8]) -> Result<Option<Receipt>, LedgerError> {
-    match chain_part(index, entry)? {
-        None if may_be(entry, &WITHDRAWAL) => receipt_at(index, entry).map(Some),
-        part => Ok(part),
-    }
 }
 
 /// Whether an entry says that it is of one of these predicate types.

@@ -13,6 +13,7 @@ pub(crate) use digest::from_text;
 pub use digest::{DigestError, ObjectId, ReceiptId, Sha256};
 pub use json::{Json, JsonError, JsonFault, JsonValue, JsonView, MAX_DEPTH, parse, parse_foreign, view_foreign};
 pub use record::{
-    FieldError, Fields, Line, LineReader, MAX_LINE_BYTES, MAX_RECORDS, MAX_VALUES, RecordError, parse_line,
+    FieldError, Fields, Line, LineReader, MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, MAX_RECORDS, MAX_VALUES, RecordError,
+    parse_line,
 };
 pub use writer::{encode_finite, encode_string};

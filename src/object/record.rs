@@ -6,8 +6,12 @@ use std::io::BufRead;
 
 use super::json::{Json, JsonFault, parse};
 
-/// The longest line that is read, in bytes (16 MiB); memory per file is bounded by it.
+/// The longest line that is read of what is handed in, in bytes (16 MiB); memory per file is bounded by it.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// The longest record that is read of questions, answers and judgements that are evidence already, in bytes (256 MiB): an
+/// import whose limits were raised may have made them.
+pub const MAX_LONG_LINE_BYTES: usize = 256 << 20;
 
 /// The most records that one question set or set of answers may have.
 pub const MAX_RECORDS: usize = 2_000_000;
@@ -99,6 +103,7 @@ pub struct Line<'a> {
 /// carriage returns before the line feed, and blank lines.
 pub struct LineReader<R> {
     file: String,
+    longest: usize,
     input: R,
     buffer: Vec<u8>,
     number: usize,
@@ -107,7 +112,12 @@ pub struct LineReader<R> {
 impl<R: BufRead> LineReader<R> {
     /// Reads `input`, which messages call `file`.
     pub fn new(file: impl Into<String>, input: R) -> Self {
-        Self { file: file.into(), input, buffer: Vec::new(), number: 0 }
+        Self { file: file.into(), longest: MAX_LINE_BYTES, input, buffer: Vec::new(), number: 0 }
+    }
+
+    /// Reads lines of up to [`MAX_LONG_LINE_BYTES`], which are at hand already.
+    pub fn of_evidence(file: impl Into<String>, input: R) -> Self {
+        Self { longest: MAX_LONG_LINE_BYTES, ..Self::new(file, input) }
     }
 
     /// The name that messages use.
@@ -131,8 +141,8 @@ impl<R: BufRead> LineReader<R> {
             };
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(chunk.len());
-            if self.buffer.len() + taken > MAX_LINE_BYTES {
-                return Err(self.refuse(format!("the line is longer than {MAX_LINE_BYTES} bytes")));
+            if self.buffer.len() + taken > self.longest {
+                return Err(self.refuse(format!("the line is longer than {} bytes", self.longest)));
             }
             self.buffer.extend_from_slice(&chunk[..taken]);
             let finished = end.is_some() || chunk.is_empty();

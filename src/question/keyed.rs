@@ -6,10 +6,15 @@ use std::io::BufRead;
 use rayon::prelude::*;
 
 use super::set::QuestionSet;
-use crate::object::{FieldError, Json, Line, LineReader, MAX_RECORDS, MAX_VALUES, RecordError, parse_line};
+use crate::object::{
+    FieldError, Json, Line, LineReader, MAX_LINE_BYTES, MAX_RECORDS, MAX_VALUES, RecordError, parse_line,
+};
 
 /// How many names a message lists before it counts the rest.
 const NAMED: usize = 10;
+
+/// The most JSON values of one record that is longer than [`MAX_LINE_BYTES`].
+const MAX_LONG_LINE_VALUES: usize = 2_000_000;
 
 /// Bytes of lines that are gathered before they are parsed together: no more text than this and a line is held.
 const WINDOW: usize = 1 << 20;
@@ -36,13 +41,20 @@ fn read_at_most<T: Send>(
     what: &str,
     parse: impl Fn(&Json) -> Result<T, FieldError> + Sync,
 ) -> Result<Vec<T>, RecordError> {
-    let mut reader = LineReader::new(file, input);
+    let mut reader = LineReader::of_evidence(file, input);
     let (mut records, mut left) = (Vec::new(), values);
     let mut window = Window::default();
     loop {
         // What is wrong with a line is told after what is wrong with those before it.
         let read = window.fill(&mut reader);
         let parse = |line: Line<'_>| {
+            // Its values take many times its text: what is beyond the lines that are handed in must be text.
+            if line.bytes.len() > MAX_LINE_BYTES && at_most(line.bytes) > MAX_LONG_LINE_VALUES {
+                let reason = format!(
+                    "a record of more than {MAX_LINE_BYTES} bytes holds more than {MAX_LONG_LINE_VALUES} JSON values"
+                );
+                return Err(RecordError::new(file, line.number, FieldError::new("", reason)));
+            }
             let json = parse_line(file, line)?;
             Ok((json.count(), parse(&json)))
         };
@@ -101,6 +113,21 @@ impl Window {
         };
         (0..self.lines.len()).into_par_iter().with_min_len(FEWEST).map(one).collect()
     }
+}
+
+/// How many JSON values a text holds at the most: one more than the brackets and commas outside its strings.
+fn at_most(text: &[u8]) -> usize {
+    let (mut count, mut quoted, mut escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b',' | b'[' | b'{' if !quoted => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Refuses the second record with the same id, naming the line of both.
@@ -204,6 +231,21 @@ fn listed(ids: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_beyond_the_lines_that_are_handed_in_is_text() {
+        let long = "x".repeat(MAX_LINE_BYTES);
+        let read = |line: &str| {
+            read_at_most(2, MAX_VALUES, "q.jsonl", line.as_bytes(), "questions", |json| Ok(json.clone()))
+                .map(|records| records.len())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(read(&format!("[\"{long}\",\"{{,[\\\",\"]\n")), Ok(1), "what is quoted is no value");
+        let many = format!("[{}\"{long}\"]\n", "1,".repeat(MAX_LONG_LINE_VALUES));
+        let reason = "a record of more than 16777216 bytes holds more than 2000000 JSON values";
+        assert_eq!(read(&many), Err(format!("q.jsonl:1: {reason}")));
+        assert_eq!(at_most(b"{\"a\":[1,2,{}]}"), 6);
+    }
 
     #[test]
     fn more_records_than_the_limit_are_refused_at_the_line() {

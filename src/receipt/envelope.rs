@@ -78,6 +78,28 @@ pub fn pre_authentication_encoding(payload: &[u8]) -> Vec<u8> {
     encoding
 }
 
+/// The exact bytes of a receipt, if they are not too many.
+fn enveloped(payload: &[u8], key: &KeyId, signature: &Signature) -> Result<Vec<u8>, ReceiptError> {
+    let envelope = Envelope {
+        payload: STANDARD.encode(payload),
+        payload_type: PAYLOAD_TYPE.to_owned(),
+        signatures: vec![EnvelopeSignature { keyid: key.to_string(), sig: STANDARD.encode(signature.0) }],
+    };
+    let bytes = encode(&envelope).map_err(ReceiptError::Envelope)?;
+    if bytes.len() > MAX_RECEIPT_BYTES {
+        return Err(ReceiptError::TooLarge { size: bytes.len() });
+    }
+    Ok(bytes)
+}
+
+impl Statement {
+    /// Refuses what [`Receipt::sign`] would refuse under this key, without signing it.
+    pub fn refuse_unsignable(&self, key: &KeyId) -> Result<(), ReceiptError> {
+        self.hold_together()?;
+        enveloped(&self.encode()?, key, &Signature([0; 64])).map(drop)
+    }
+}
+
 /// A signed statement and its exact bytes.
 #[derive(Debug, Clone)]
 pub struct Receipt {
@@ -96,15 +118,7 @@ impl Receipt {
         let payload = statement.encode()?;
         let signature = signer.sign(&pre_authentication_encoding(&payload)).map_err(ReceiptError::Sign)?;
         let key = signer.public().fingerprint();
-        let envelope = Envelope {
-            payload: STANDARD.encode(&payload),
-            payload_type: PAYLOAD_TYPE.to_owned(),
-            signatures: vec![EnvelopeSignature { keyid: key.to_string(), sig: STANDARD.encode(signature.0) }],
-        };
-        let bytes = encode(&envelope).map_err(ReceiptError::Envelope)?;
-        if bytes.len() > MAX_RECEIPT_BYTES {
-            return Err(ReceiptError::TooLarge { size: bytes.len() });
-        }
+        let bytes = enveloped(&payload, &key, &signature)?;
         Ok(Self { id: ReceiptId::of(&bytes), bytes, payload, statement, key, signature })
     }
 

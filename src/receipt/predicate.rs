@@ -124,6 +124,11 @@ impl ScorecardBody {
         self.unknown.iter().any(|unknown| unknown.field == Fact::Prompts)
     }
 
+    /// Whether the cost in the card is what the round cost. One that is not known stands there as 0.
+    pub fn knows_cost(&self) -> bool {
+        !self.unknown.iter().any(|unknown| unknown.field == Fact::Cost)
+    }
+
     fn hold_together(&self) -> Result<(), ReceiptError> {
         let facts: Vec<Fact> = self.unknown.iter().map(|unknown| unknown.field).collect();
         in_order("a list of unknowns", &facts)?;

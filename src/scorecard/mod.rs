@@ -149,6 +149,11 @@ impl Scorecard {
         self.realized_cost
     }
 
+    /// The card as if it had cost nothing, for what says nothing of a cost that is not known.
+    pub fn without_cost(&self) -> Self {
+        Self { realized_cost: 0.0, ..self.clone() }
+    }
+
     /// The fraction of cases answered without a degraded mode, in `[0, 1]`.
     pub fn grounded_fraction(&self) -> f64 {
         self.grounded_fraction

@@ -366,6 +366,9 @@ fn placed(persons: &[Person]) -> Result<HashMap<KeyId, (usize, usize)>, TrustErr
     Ok(places)
 }
 
+/// How fingerprints of keys begin. A person of such a name would speak for a key that is not theirs.
+const FINGERPRINT: &str = "SHA256:";
+
 fn check_name(field: &str, name: &str) -> Result<(), TrustError> {
     let length = name.chars().count();
     if length == 0 || length > MOST_NAME {
@@ -373,6 +376,9 @@ fn check_name(field: &str, name: &str) -> Result<(), TrustError> {
     }
     if name.starts_with(' ') || name.ends_with(' ') {
         return Err(fault(field, "begins and ends with something else than a space"));
+    }
+    if name.trim().get(..FINGERPRINT.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(FINGERPRINT)) {
+        return Err(fault(field, "begins with something else than `SHA256:`, by which keys of nobody are named"));
     }
     if !name.chars().all(is_printable) {
         return Err(fault(
@@ -570,7 +576,18 @@ mod tests {
         assert_eq!(with(&|all| all[0].roles.reverse()), "persons[0].roles");
         assert_eq!(with(&|all| all[0].roles = vec![Role::Root, Role::Root]), "persons[0].roles");
         assert_eq!(with(&|all| all[1].roles = vec![Role::Signoff]), "thresholds.root");
-        for name in ["", " Ann", "Ann ", "A\nnn", "A\u{200b}nn", "\u{202e}nnA", "A\u{a0}nn", &"x".repeat(65)] {
+        for name in [
+            "",
+            " Ann",
+            "Ann ",
+            "A\nnn",
+            "A\u{200b}nn",
+            "\u{202e}nnA",
+            "A\u{a0}nn",
+            "SHA256:x",
+            "sha256:x",
+            &"x".repeat(65),
+        ] {
             assert_eq!(with(&|all| all[2].name = name.to_owned()), "persons[2].name", "{name:?}");
         }
         for version in [0, 1 << 53] {

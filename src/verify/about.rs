@@ -1,4 +1,4 @@
-//! What a dossier is about, and what was decided about it, as far as the file says: nobody may take a receipt that was
+//! What a dossier or one receipt is about, and what was decided about it, as far as file or ledger say: nobody may take a receipt that was
 //! withdrawn, or that somebody said NO-GO to, for a GO.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,10 @@ use crate::receipt::{Decision, Kind, Moment, ReceiptRef, Release};
 use crate::release::{Decisions, Noted, Said, SignoffNote};
 use crate::trust::{Standing, Statement};
 
-/// The subject of a dossier.
+/// Why a decision does not count whose signer had no role for it.
+const NOT_ALLOWED: &str = "its signer may not decide this";
+
+/// The subject of a dossier, or the one receipt that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
@@ -64,7 +67,7 @@ pub struct Decided {
     /// The first moment at which it no longer counts, by its own word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Moment>,
-    /// Why it does not count, where it speaks for a release and does not.
+    /// Why it does not count: where it speaks for a release and does not, or its signer may not decide.
     pub doubts: Vec<String>,
 }
 
@@ -144,7 +147,11 @@ impl Told<'_> {
             all.extend(self.decisions.signoffs(*target).map(|(index, noted, note)| Decided {
                 reason: Some(note.reason.to_string()),
                 expires: note.expires,
-                doubts: if note.decision == Decision::Go { self.doubts(index, noted, note) } else { Vec::new() },
+                doubts: match note.decision {
+                    Decision::Go => self.doubts(index, noted, note),
+                    Decision::NoGo if !note.allowed => vec![NOT_ALLOWED.to_owned()],
+                    Decision::NoGo => Vec::new(),
+                },
                 ..self.decision(index, noted, *target, word(note.decision).to_owned())
             }));
             all.extend(self.decisions.waivers(*target).map(|(index, noted, note)| {
@@ -205,7 +212,7 @@ impl Told<'_> {
     fn doubts_of(&self, index: u64, noted: &Noted, allowed: bool, objected: bool) -> Vec<String> {
         let mut doubts = Vec::new();
         if !allowed {
-            doubts.push("its signer may not decide this".to_owned());
+            doubts.push(NOT_ALLOWED.to_owned());
         }
         if objected {
             doubts.push("it was against the rules when it was made".to_owned());

@@ -194,11 +194,12 @@ fn close(
     whole: bool,
     mut docket: Docket,
 ) -> Result<Examined, VerifyError> {
-    let Audit { receipts, mut objects, replayer, shown, .. } = audit;
+    let Audit { receipts, mut objects, replayer, shown, about, .. } = audit;
     objects.finish(&mut docket)?;
     let (lines, decisions, now) = receipts.finish(replayer.is_some(), whole, shown.as_ref(), &mut docket);
     excuse_completeness(whole, &mut docket);
-    let report = Report::new(identity(opening), only, lines, docket.close());
+    let mut report = Report::new(identity(opening), only, lines, docket.close());
+    report.about = about;
     Ok(Examined { report, decisions, now })
 }
 
@@ -235,6 +236,8 @@ struct Audit<'a> {
     objects: Objects<'a>,
     /// In a dossier, the receipts whose evidence is looked at; `None` for all.
     shown: Option<BTreeSet<u64>>,
+    /// Where one receipt was asked for, what was decided about it.
+    about: Option<About>,
 }
 
 impl<'a> Audit<'a> {
@@ -246,6 +249,7 @@ impl<'a> Audit<'a> {
             receipts: Receipts::new(opening.genesis.as_ref()),
             objects: Objects::new(store, &opening.survey, sha256_too),
             shown: None,
+            about: None,
         }
     }
 

@@ -20,7 +20,7 @@ use crate::receipt::{
     ScorecardBody,
 };
 use crate::score::Scorer;
-use crate::scorecard::{Fact, Scorecard, Tolerance, detect_regression};
+use crate::scorecard::{Fact, RegressionReport, Scorecard, Tolerance};
 use crate::store::{ObjectState, Store, StoreError, object_state, open_object};
 
 /// What replaying one receipt came to.
@@ -462,13 +462,13 @@ impl Case<'_> {
             return Ok(());
         };
         self.check_unknown(body, &base, &current);
+        let cost_known = base.knows_cost() && current.knows_cost();
         let (base, current) = (base.card, current.card);
         match Tolerance::new(body.tolerance) {
             Ok(tolerance) => {
-                let report = detect_regression(&base, &current, tolerance);
+                let report = crate::compare::detect_known(&base, &current, tolerance, cost_known);
                 if report != body.report {
-                    let text = |report: &crate::scorecard::RegressionReport| {
-                        let crate::scorecard::RegressionReport { regressed, comparable, reasons } = report;
+                    let text = |RegressionReport { regressed, comparable, reasons }: &RegressionReport| {
                         format!("regressed {regressed}, comparable {comparable}, reasons {reasons:?}")
                     };
                     self.find(Code::ComparisonDiffers, text(&report), text(&body.report));

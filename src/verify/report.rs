@@ -87,7 +87,7 @@ pub struct Report {
     /// The one receipt that was asked for, with what it rests on; absent where the whole ledger was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<u64>,
-    /// Of a dossier: its subject, and what was decided about it.
+    /// Of a dossier and of one receipt that was asked for: the subject, and what was decided about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
     /// The axes, in the order of [`Axis::ALL`].

@@ -1,18 +1,20 @@
 //! One receipt with what it rests on: proven to be in the log, and checked like all others, without reading the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::about::About;
 use super::docket::Docket;
 use super::entries::{Entry, Keyring};
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::standing::{Judged, Standings};
 use super::survey::{Content, content};
 use super::{Audit, MAX_BUNDLE_BYTES, VerifyError, WIDTH};
-use crate::dossier::closure;
-use crate::ledger::{LedgerError, Snapshot, chain_part_or_withdrawal};
+use crate::dossier::{closure, is_decision};
+use crate::ledger::{LedgerError, Snapshot, chain_part};
 use crate::merkle::TileName;
 use crate::object::ReceiptId;
-use crate::receipt::{Body, Receipt};
+use crate::receipt::{Kind, Receipt, ReceiptRef};
+use crate::release::Decisions;
 use crate::store::{Store, StoreError};
 
 /// Checks receipt `index`, receipt 0, and every receipt that they name.
@@ -36,7 +38,7 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
         docket.count(Axis::Log, "receipts", 1);
         entries.insert(index, (bundle.to_string(), Entry::read(index, &entry, &Keyring::default())));
     }
-    let mut judged = judge(audit, &snapshot, &entries, docket);
+    let mut judged = judge(audit, index, &snapshot, &entries, docket);
     let mut kept = Vec::new();
     for (index, (bundle, entry)) in entries {
         kept.extend(audit.receipts.admit(&bundle, entry, judged.remove(&index), docket));
@@ -54,9 +56,11 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
     audit.rest_of(&kept, docket)
 }
 
-/// Judges these receipts by trust, which takes the whole log: what is part of the chain of trust may stand anywhere.
+/// Judges these receipts by trust, which takes the whole log: what is part of the chain of trust may stand anywhere, and so may
+/// what was decided about them.
 fn judge(
     audit: &mut Audit<'_>,
+    index: u64,
     snapshot: &Snapshot<'_>,
     entries: &BTreeMap<u64, (String, Entry)>,
     docket: &mut Docket,
@@ -64,28 +68,50 @@ fn judge(
     let (Some(genesis), Some(trust)) = (&audit.opening.genesis, audit.receipts.trust()) else { return BTreeMap::new() };
     let mut standings = Standings::begin(genesis);
     let mut judged = BTreeMap::new();
-    let read = snapshot.map_from::<_, LedgerError>(0, chain_part_or_withdrawal, |index, part| {
-        if let Some(Body::Withdrawal(body)) = part.as_ref().map(|part| &part.statement().predicate.body) {
-            let target = body.target.index;
-            if entries.get(&target).is_some_and(|(_, entry)| entry.id == body.target.receipt) {
-                let text = format!("receipt #{target} is WITHDRAWN, by #{index}");
-                docket.notice(NoticeCode::ReceiptWithdrawn, Some(target), None, text);
-            }
-            if !entries.contains_key(&index) {
-                return Ok(());
+    let mut decisions = Decisions::default();
+    // What is part of the chain of trust must be read; of the others, what was decided is all that is told.
+    let parsed = |index: u64, entry: &[u8]| -> Result<(bool, Option<Receipt>), LedgerError> {
+        Ok(match chain_part(index, entry)? {
+            Some(part) => (true, Some(part)),
+            None => (false, Receipt::parse(entry).ok().filter(|one| one.statement().predicate.index == index)),
+        })
+    };
+    let read = snapshot.map_from::<_, LedgerError>(0, parsed, |index, (part, receipt)| {
+        let Some(receipt) = receipt else { return Ok(()) };
+        let shown = entries.contains_key(&index);
+        let decides = is_decision(receipt.statement().predicate.kind());
+        let mut good = true;
+        if part || shown || decides {
+            let found = standings.judge(index, &receipt, None);
+            // Whoever may not withdraw a receipt did not; a sign-off without the role is told with what is wrong with it.
+            let may = found.against.is_empty() || receipt.statement().predicate.kind() != Kind::Withdrawal;
+            good = may && matches!(found.signature, Some(Ok(())));
+            if shown {
+                judged.insert(index, found);
             }
         }
-        match entries.get(&index) {
-            Some((_, Entry { receipt: Ok(receipt), .. })) => {
-                judged.insert(index, standings.judge(index, receipt, None));
-            }
-            Some(_) => {}
-            None => part.iter().for_each(|part| _ = standings.judge(index, part, None)),
+        // A decision that nobody made decides nothing.
+        if good || !decides {
+            decisions.take(index, &receipt, standings.in_force_at(index));
         }
         Ok(())
     });
     match read {
-        Ok(()) => *trust = standings,
+        Ok(()) => {
+            // Receipt 0 is always looked at, and what was decided about it is about trust.
+            let shown: BTreeSet<u64> = entries.keys().copied().filter(|shown| *shown == index || *shown > 0).collect();
+            for target in &shown {
+                if let Some(by) = decisions.withdrawn(*target) {
+                    let text = format!("receipt #{target} is WITHDRAWN, by #{by}");
+                    docket.notice(NoticeCode::ReceiptWithdrawn, Some(*target), None, text);
+                }
+            }
+            if let Some((_, entry)) = entries.get(&index) {
+                let subject = ReceiptRef { index, receipt: entry.id };
+                audit.about = Some(About::of(subject, &shown, &decisions, Some(standings.now()), true));
+            }
+            *trust = standings;
+        }
         Err(error) => {
             judged.clear();
             docket.find(Finding::new(Code::TrustUnreadable, "a log that can be read to its end", chain(&error)));

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use proofmark::merkle::{MAX_NOTE_BYTES, MAX_NOTE_SIGNATURES, MAX_TREE_SIZE, TileName, leaf_hash, root_of};
-use proofmark::object::{MAX_DEPTH, MAX_LINE_BYTES, MAX_RECORDS, ReceiptId, Sha256};
+use proofmark::object::{MAX_DEPTH, MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, MAX_RECORDS, ReceiptId, Sha256};
 use proofmark::question::{MAX_LABEL_BYTES, MAX_SCORER_IDENTITY_BYTES, Question, Scheme};
 use proofmark::receipt::{MAX_RECEIPT_BYTES, Receipt};
 use proofmark::store::{COMPRESS_FROM, Directory, MAX_OBJECT_BYTES, Store};
@@ -248,7 +248,7 @@ fn cell(examples: &mut BTreeMap<&'static str, Vec<u8>>) {
 }
 
 fn limits() -> String {
-    let rows: [(&str, u64); 12] = [
+    let rows: [(&str, u64); 13] = [
         ("bytes of a receipt", MAX_RECEIPT_BYTES as u64),
         ("receipts of a log", MAX_TREE_SIZE),
         ("bytes of an object", MAX_OBJECT_BYTES),
@@ -257,6 +257,7 @@ fn limits() -> String {
         ("signatures of a checkpoint's note", MAX_NOTE_SIGNATURES as u64),
         ("bytes of a checkpoint's note that the cell can hold", 8140),
         ("bytes of a record's line", MAX_LINE_BYTES as u64),
+        ("bytes of a question's, answer's or judgement's line in evidence", MAX_LONG_LINE_BYTES as u64),
         ("records of a file", MAX_RECORDS as u64),
         ("levels of nesting in a record", MAX_DEPTH as u64),
         ("bytes of an id or a cluster", MAX_LABEL_BYTES as u64),

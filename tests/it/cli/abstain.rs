@@ -49,7 +49,10 @@ fn each_reply_is_one_line_with_its_reason_and_the_policys_words() {
 fn another_policy_decides_otherwise() {
     let sandbox = sandbox();
     let text = sandbox.ok(&["policy", "show", "--json"]);
-    let own = text.replace("0.7", "0.95").replace("There is no suggestion that is certain enough.", "Unsicher.");
+    let own = text
+        .replace("default/v1", "ours/v1")
+        .replace("0.7", "0.95")
+        .replace("There is no suggestion that is certain enough.", "Unsicher.");
     sandbox.write("mine.json", own);
     let out = sandbox.ok(&["abstain", "--policy", "mine.json", "--replies", "r.jsonl"]);
     assert!(

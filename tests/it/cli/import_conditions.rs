@@ -77,7 +77,10 @@ fn providers_of_one_name_have_the_settings_of_their_labels() {
     shared["runtimeOptions"]["repeat"] = json!(2);
     sandbox.write("results.json", shared.to_string());
     let refusal = refused(&sandbox, &["import", "promptfoo", "results.json"]);
-    assert!(refusal.contains("results.json:25: field `provider.id`: is another provider than in row 1"), "{refusal}");
+    assert!(
+        refusal.contains("results.json, row 25: field `provider.id`: is another provider than in row 1"),
+        "{refusal}"
+    );
 }
 
 #[test]
@@ -323,13 +326,14 @@ fn a_score_of_another_type_is_refused_with_row_and_field() {
         let mut run = value("deepeval/round1", ".json");
         run["testCases"][3]["metricsData"][0][name] = wrong;
         let said = refusal("deepeval", "test_run_1.json", &run.to_string());
-        assert!(said.contains(&format!("test_run_1.json:4: {message}")), "{said}");
+        assert!(said.contains(&format!("test_run_1.json, row 4: {message}")), "{said}");
     }
     for wrong in [json!("perhaps"), json!("Infinity"), json!([1])] {
         let mut log = value("inspect_ai/round1", ".json");
         log["samples"][2]["scores"]["match_with_confidence"]["value"] = wrong;
         let said = refusal("inspect", "log.json", &log.to_string());
-        let field = "log.json:3: field `scores.match_with_confidence.value`: must be a grade or a number from 0 to 1";
+        let field =
+            "log.json, row 3: field `scores.match_with_confidence.value`: must be a grade or a number from 0 to 1";
         assert!(said.contains(field), "{said}");
     }
     for word in ["NaN", "N/A", ""] {
@@ -360,7 +364,7 @@ fn what_was_invalidated_is_said_and_samples_that_nobody_planned_are_refused() {
     more["reductions"] = json!(null);
     sandbox.write("log.json", more.to_string());
     let refusal = refused(&sandbox, &["import", "inspect", "log.json"]);
-    assert!(refusal.contains("log.json:25: field `samples.id`: `q99` is not among the `sample_ids`"), "{refusal}");
+    assert!(refusal.contains("log.json, row 25: field `samples.id`: `q99` is not among the `sample_ids`"), "{refusal}");
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn inspect_logs_that_are_not_whole_are_refused_or_say_so() {
         log["samples"].as_array_mut().unwrap().push(first);
     });
     let refusal = refused(&sandbox, &["import", "inspect", &twice]);
-    assert_eq!(refusal, "error: the sample `q01` stands there twice: log.json:1 and log.json:25\n");
+    assert_eq!(refusal, "error: the sample `q01` stands there twice: log.json, row 1 and log.json, row 25\n");
     let lost = changed_log(&sandbox, |log| {
         log["samples"].as_array_mut().unwrap().remove(3);
         log["status"] = json!("cancelled");
@@ -244,6 +244,8 @@ fn promptfoo_traps() {
         for (at, row) in again.iter_mut().enumerate() {
             row["testIdx"] = json!(24 + at);
             row["success"] = json!(at > 0);
+            row["gradingResult"]["pass"] = json!(at > 0);
+            row["failureReason"] = json!(u8::from(at == 0));
         }
         rows.extend(again);
         results["runtimeOptions"]["repeat"] = json!(2);
@@ -260,10 +262,10 @@ fn promptfoo_traps() {
         results["results"]["stats"]["successes"] = json!(25);
     });
     let refusal = refused(&sandbox, &["import", "promptfoo", &unsaid]);
-    assert_eq!(refusal, "error: the test `q01` stands there twice: results.json:1 and results.json:25\n");
+    assert_eq!(refusal, "error: the test `q01` stands there twice: results.json, row 1 and results.json, row 25\n");
     let cut = changed_results(&sandbox, |results| _ = results["results"]["results"].as_array_mut().unwrap().pop());
     let refusal = refused(&sandbox, &["import", "promptfoo", &cut]);
-    assert!(refusal.contains("holds 23 results, and its statistics count 24"), "{refusal}");
+    assert!(refusal.contains("results.json: field `results.stats`: says 24, and the results give 23"), "{refusal}");
 
     let judged = changed_results(&sandbox, |results| {
         for row in results["results"]["results"].as_array_mut().unwrap() {
@@ -290,6 +292,8 @@ fn promptfoo_traps() {
         row["failureReason"] = json!(2);
         row["error"] = json!("provider refused");
         row["success"] = json!(false);
+        results["results"]["stats"]["successes"] = json!(23);
+        results["results"]["stats"]["errors"] = json!(1);
     });
     let (_, document) = sandbox.json(&["import", "promptfoo", &errored, "--dry-run"]);
     assert_eq!(round_of(&document)["states"]["errored"], 1);
@@ -345,7 +349,7 @@ fn deepeval_runs() {
     document["testPassed"] = json!(19);
     sandbox.write("test_run_1.json", document.to_string());
     let refusal = refused(&sandbox, &["import", "deepeval", "test_run_1.json"]);
-    assert!(refusal.contains("holds 24 test cases, and counts 19 passed and 6 failed"), "{refusal}");
+    assert!(refusal.contains("test_run_1.json: field `testPassed`: says 19, and the test cases give 18"), "{refusal}");
     document["testPassed"] = json!(18);
     for case in document["testCases"].as_array_mut().unwrap() {
         case["metricsData"] = json!([]);
@@ -424,10 +428,10 @@ fn junit_states_and_refusals() {
     assert_eq!(round_of(&document)["card"]["quality"], 0.25);
     suite(3, "<testcase name=\"a\"/>");
     let refusal = refused(&sandbox, &["import", "junit", "j.xml"]);
-    assert!(refusal.contains("the suite says that it has 3 tests, and holds 1"), "{refusal}");
+    assert!(refusal.contains("j.xml: `tests` of the testsuite `s` is 3, and its cases give 1"), "{refusal}");
     suite(2, "<testcase name=\"a\"/><testcase name=\"a\"/>");
     let refusal = refused(&sandbox, &["import", "junit", "j.xml"]);
-    assert_eq!(refusal, "error: `a` stands there twice: j.xml:1 and j.xml:2\n");
+    assert_eq!(refusal, "error: `a` stands there twice: j.xml, row 1 and j.xml, row 2\n");
     for (text, message) in [
         (
             "<!DOCTYPE x [<!ENTITY a \"b\">]><testsuite/>".to_owned(),

@@ -250,3 +250,64 @@ fn markdown_is_one_form_of_the_answer() {
     let (code, error) = sandbox.json(&["compare", "--format", "markdown"]);
     assert_eq!((code, &error["error"]), (2, &json!("--json and --format markdown are two forms of one answer")));
 }
+
+/// A round of a table, with a cost or without.
+fn costed(sandbox: &Sandbox, cost: Option<&str>) {
+    let (head, cell) = cost.map_or((String::new(), String::new()), |cost| (",cost".to_owned(), format!(",{cost}")));
+    let table = format!(
+        "id,question,expected,reply,correct,model,scorer,configuration,generation{head}\nq1,a,1,1,yes,m,s,c,g{cell}\n"
+    );
+    sandbox.write("t.csv", table);
+    sandbox.ok(&["import", "csv", "t.csv"]);
+}
+
+#[test]
+fn a_cost_that_is_not_known_is_no_number_and_neither_better_nor_worse() {
+    let sandbox = ledger();
+    for cost in [None, None, Some("5"), None, Some("7")] {
+        costed(&sandbox, cost);
+    }
+    let shown = sandbox.ok(&["show", "#1"]);
+    assert!(shown.contains("quality 1, cost unknown, grounded 1, n 1"), "{shown}");
+    assert!(sandbox.ok(&["show", "#3"]).contains("quality 1, cost 5, grounded 1, n 1"));
+    let row = |run: &str| run.lines().find(|line| line.starts_with("realized_cost")).unwrap().to_owned();
+    let both = sandbox.ok(&["compare", "#1", "#2"]);
+    assert_eq!(row(&both), "realized_cost            unknown       unknown       unknown");
+    for (base, current, line) in [
+        ("#2", "#3", "realized_cost            unknown        5.0000       unknown"),
+        ("#3", "#4", "realized_cost             5.0000       unknown       unknown"),
+    ] {
+        let refusal = sandbox.run(&["compare", base, current]);
+        assert_eq!((refusal.code, row(&refusal.stdout).as_str()), (2, line), "{}", refusal.stdout);
+        // Where that is allowed all but the cost is compared.
+        let allowed = ["compare", base, current, "--allow-unknown", "cost", "--record"];
+        let run = sandbox.run(&allowed);
+        assert_eq!((run.code, row(&run.stdout).as_str()), (0, line), "{}", run.stdout);
+        assert!(run.stdout.contains("the cost (cost): allowed\nnot regressed"), "{}", run.stdout);
+        assert!(!run.stdout.contains("worse") || run.stdout.contains("that it is worse"), "{}", run.stdout);
+        let (_, report) = sandbox.json(&allowed[..5]);
+        crate::schema::check(&report);
+        assert_eq!(report["axes"]["realizedCost"]["worse"], Value::Null, "{report:#}");
+        assert_eq!((&report["regressed"], &report["reasons"]), (&false.into(), &serde_json::json!([])));
+        assert_eq!(report["unknown"][0]["field"], "cost");
+        let markdown = sandbox.ok(&["compare", base, current, "--allow-unknown", "cost", "--format", "markdown"]);
+        assert!(markdown.contains("| unknown |  |\n"), "{markdown}");
+    }
+    // Costs that both know are compared.
+    let known = sandbox.run(&["compare", "#3", "#5"]);
+    assert_eq!(known.code, 3);
+    assert_eq!(row(&known.stdout), "realized_cost             5.0000        7.0000       +2.0000  worse");
+    let run = sandbox.run(&["verify", "--replay"]);
+    assert_eq!(run.code, 0, "{}", run.stdout);
+}
+
+#[test]
+fn a_round_that_is_judged_anew_says_that_its_cost_is_unknown() {
+    let sandbox = ledger();
+    costed(&sandbox, None);
+    let text = sandbox.ok(&["bridge", "main", "--scorer", "exact/v1"]);
+    assert!(text.contains("cost unknown"), "{text}");
+    let (_, document) = sandbox.json(&["bridge", "#1", "--scorer", "normalized/v1"]);
+    crate::schema::check(&document);
+    assert!(document.to_string().contains("\"unknown\":[{\"field\":\"cost\"}"), "{document:#}");
+}

@@ -80,14 +80,31 @@ fn verifying_one_receipt_never_says_that_nothing_was_decided() {
                   `status` and `authorize`\n";
     let alone = office.sandbox.ok(&["verify", "#1", "--replay"]);
     assert!(alone.contains(policy) && !alone.contains("WITHDRAWN"), "{alone}");
+    assert!(alone.contains("decided    nothing, up to the checkpoint\n"), "{alone}");
+    let signed = Office::new();
+    signed.ok("bob", &["signoff", "#1", "--decision", "go", "--reason", "good"]);
+    let go = signed.sandbox.ok(&["verify", "#1"]);
+    assert!(go.contains("decided    #2 on #1: GO by Bob") && !go.contains("does not count"), "{go}");
+    signed.ok("bob", &["withdraw", "#2", "--reason", "not so good"]);
+    let taken = signed.sandbox.ok(&["verify", "#1"]);
+    assert!(taken.contains("           does not count: it was withdrawn in #3\n"), "{taken}");
+    let (_, document) = signed.sandbox.json(&["verify", "#1"]);
+    schema::check(&document);
+    let decided = &document["about"]["decisions"][0];
+    assert_eq!((&decided["says"], &decided["who"]), (&"GO".into(), &"Bob".into()), "{document}");
+    assert_eq!(decided["doubts"], serde_json::json!(["it was withdrawn in #3"]));
     office.ok("bob", &["signoff", "#1", "--decision", "no-go", "--reason", "x"]);
     office.ok("ci", &["withdraw", "#1", "--reason", "x"]);
     // Also of what rests on it.
     for one in ["#1", "#2"] {
         let text = office.sandbox.ok(&["verify", one]);
-        let head =
-            format!("looked at  receipt {one} and what it rests on\n           receipt #1 is WITHDRAWN, by #3\n\n");
+        let (kind, what) =
+            if one == "#1" { ("gate", "WITHDRAWN") } else { ("signoff", "it rests on what was WITHDRAWN:") };
+        let head = format!("looked at  receipt {one} and what it rests on\nabout      {kind} ");
         assert!(text.contains(&head) && text.contains(policy), "{text}");
+        assert!(text.contains(&format!("           {what} #1, by tester, in #3\n")), "{text}");
+        assert!(text.contains("decided    #2 on #1: NO-GO by Bob: x\n"), "{text}");
+        assert!(text.contains("unknown    nothing up to the checkpoint; what came after it\n"), "{text}");
         let (code, document) = office.sandbox.json(&["verify", one]);
         schema::check(&document);
         let notices = document["notices"].as_array().unwrap();
