@@ -56,6 +56,14 @@ pub struct RegressionReport {
     pub comparable: bool,
 }
 
+impl RegressionReport {
+    /// All that it says, in a line.
+    pub fn sentence(&self) -> String {
+        let Self { regressed, comparable, reasons } = self;
+        format!("regressed {regressed}, comparable {comparable}, reasons {reasons:?}")
+    }
+}
+
 /// Compares two rounds on the same question set. Reasons are those of mixle's `detect_regression`, word for word.
 pub fn detect_regression(baseline: &Scorecard, current: &Scorecard, tolerance: Tolerance) -> RegressionReport {
     let obstacles = obstacles(baseline, current);

@@ -20,7 +20,7 @@ use crate::receipt::{
     ScorecardBody,
 };
 use crate::score::Scorer;
-use crate::scorecard::{Fact, RegressionReport, Scorecard, Tolerance};
+use crate::scorecard::{Fact, Scorecard, Tolerance};
 use crate::store::{ObjectState, Store, StoreError, object_state, open_object};
 
 /// What replaying one receipt came to.
@@ -456,9 +456,8 @@ impl Case<'_> {
     fn comparison(&mut self, body: &Comparison) -> Result<(), VerifyError> {
         self.count("comparisons");
         let (base, current) = (self.replayer.round(body.base)?, self.replayer.round(body.current)?);
-        // A reference that is broken is a finding of the structure.
         let (Some(base), Some(current)) = (base, current) else {
-            self.outcome.impossible = true;
+            self.outcome.impossible = true; // a finding of the structure
             return Ok(());
         };
         self.check_unknown(body, &base, &current);
@@ -468,10 +467,7 @@ impl Case<'_> {
             Ok(tolerance) => {
                 let report = crate::compare::detect_known(&base, &current, tolerance, cost_known);
                 if report != body.report {
-                    let text = |RegressionReport { regressed, comparable, reasons }: &RegressionReport| {
-                        format!("regressed {regressed}, comparable {comparable}, reasons {reasons:?}")
-                    };
-                    self.find(Code::ComparisonDiffers, text(&report), text(&body.report));
+                    self.find(Code::ComparisonDiffers, report.sentence(), body.report.sentence());
                 }
             }
             Err(error) => self.find(Code::ComparisonDiffers, "a tolerance that decides something", error),
