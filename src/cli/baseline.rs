@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
 fn set(revision: &str, note: Option<&Text>, keys: &SigningOptions, context: &Context) -> Result<Exit, Failure> {
     let ledger = context.ledger()?;
     let snapshot = ledger.snapshot()?;
-    let history = History::read(&snapshot)?;
+    let history = History::read(&ledger, &snapshot)?;
     let round = rounds::at(&ledger, &snapshot, &history, rounds::resolve(&ledger, revision)?)?;
     if let Some(index) = history.withdrawn(round.reference.index) {
         return Err(Failure::refused(format!("{} was withdrawn, in #{index}", round.name()))
@@ -95,7 +95,7 @@ fn set(revision: &str, note: Option<&Text>, keys: &SigningOptions, context: &Con
 
 fn show(line: Option<&LineName>, context: &Context) -> Result<Exit, Failure> {
     let ledger = context.ledger()?;
-    let history = History::read(&ledger.snapshot()?)?;
+    let history = History::read(&ledger, &ledger.snapshot()?)?;
     if let Some(line) = line.filter(|line| history.rounds(line).is_empty()) {
         return Err(Failure::refused(format!("there is no line `{line}`")).hint("`proofmark log` lists lines"));
     }

@@ -90,7 +90,7 @@ struct BridgeDocument<'a> {
 
 fn base(arguments: &Arguments, ledger: &Ledger) -> Result<NumberedRound, Failure> {
     let snapshot = ledger.snapshot()?;
-    let history = History::read(&snapshot)?;
+    let history = History::read(ledger, &snapshot)?;
     let index = rounds::resolve(ledger, &arguments.revision)?;
     rounds::at(ledger, &snapshot, &history, index)
 }

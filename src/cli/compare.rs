@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     }
     let ledger = context.ledger()?;
     let snapshot = ledger.snapshot()?;
-    let history = History::read(&snapshot)?;
+    let history = History::read(&ledger, &snapshot)?;
     let revisions = [arguments.base.as_deref(), arguments.current.as_deref()];
     if let Some((base, current)) = gates::pair(revisions, &ledger, &snapshot)? {
         let markdown = arguments.format == Form::Markdown;

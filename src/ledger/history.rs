@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{LedgerError, Snapshot};
+use super::{Ledger, LedgerError, Snapshot};
 use crate::receipt::{Body, LineName, ReceiptRef};
 
 /// One scorecard of a line.
@@ -28,7 +28,11 @@ pub struct History {
 
 impl History {
     /// Reads the whole log. Memory is about 50 bytes a round.
-    pub fn read(snapshot: &Snapshot<'_>) -> Result<Self, LedgerError> {
+    ///
+    /// A baseline and a withdrawal count only if trust has nothing against who signed them: whoever has the log's key alone
+    /// must not choose what a round is compared with. Rounds are held against trust when they are used.
+    pub fn read(ledger: &Ledger, snapshot: &Snapshot<'_>) -> Result<Self, LedgerError> {
+        let chain = ledger.trust_chain(snapshot)?;
         let mut history = Self::default();
         snapshot.for_each(|index, receipt| {
             let reference = ReceiptRef { index, receipt: receipt.id() };
@@ -37,10 +41,12 @@ impl History {
                     history.lines.entry(body.line.clone()).or_default().push(reference);
                     history.looks.entry(body.card.question_set_id().to_owned()).or_default().push(index);
                 }
-                Body::Baseline(body) => {
+                Body::Baseline(body) if chain.check(index, &receipt).is_ok() => {
                     history.baselines.entry(body.line.clone()).or_default().push((index, body.target));
                 }
-                Body::Withdrawal(body) => _ = history.withdrawn.entry(body.target.index).or_insert(index),
+                Body::Withdrawal(body) if chain.check(index, &receipt).is_ok() => {
+                    history.withdrawn.entry(body.target.index).or_insert(index);
+                }
                 _ => {}
             }
             Ok(())

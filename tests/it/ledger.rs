@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use proofmark::ledger::{ForkKind, History, Ledger, LedgerError, Ratchet};
+use proofmark::receipt::{Baseline, Body, Withdrawal};
 use proofmark::store::{Directory, Memory, Name, Store};
 
+use crate::forge::Forge;
 use crate::keys::{append, create, round};
+use crate::trust::{because, eve};
 
 fn ratchet() -> (tempfile::TempDir, Ratchet) {
     let folder = tempfile::tempdir().unwrap();
@@ -37,10 +40,32 @@ fn what_is_appended_is_read_back_across_tile_boundaries() {
         assert_eq!(ledger.snapshot().unwrap().size(), size);
     }
     assert_eq!(read_all(&ledger).unwrap(), 858);
-    let history = History::read(&ledger.snapshot().unwrap()).unwrap();
+    let history = History::read(&ledger, &ledger.snapshot().unwrap()).unwrap();
     let newest = history.round(&"main".parse().unwrap(), 0).unwrap();
     assert_eq!((newest.number, newest.receipt.index), (857, 857));
     assert!(history.round(&"main".parse().unwrap(), 857).is_none());
+}
+
+/// Whoever has the log's key alone does not choose what rounds are compared with.
+#[test]
+fn baselines_and_withdrawals_count_only_from_those_who_may() {
+    let mut forge = Forge::new();
+    let (first, second) = (forge.round(&[]), forge.round(&[1]));
+    let set = |target| Body::Baseline(Baseline { line: "main".parse().unwrap(), target });
+    let withdraw = |target| Body::Withdrawal(Withdrawal { target, reason: because() });
+    let read = |forge: &Forge| {
+        let ledger = Ledger::open(Box::new(forge.write())).unwrap();
+        let history = History::read(&ledger, &ledger.snapshot().unwrap()).unwrap();
+        (history.baseline(&"main".parse().unwrap()), history.withdrawn(first.index))
+    };
+    let trust = forge.trust();
+    forge.baseline(first);
+    assert_eq!(read(&forge), (Some(first), None));
+    forge.sign(trust, set(second), Vec::new(), &eve());
+    forge.sign(trust, withdraw(first), Vec::new(), &eve());
+    assert_eq!(read(&forge), (Some(first), None));
+    let withdrawal = forge.add(withdraw(first), Vec::new());
+    assert_eq!(read(&forge), (None, Some(withdrawal.index)));
 }
 
 #[test]
