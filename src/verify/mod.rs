@@ -120,7 +120,7 @@ pub struct Examined {
 
 /// Verifies a ledger. `progress` is told how many receipts are done, of how many.
 ///
-/// Memory: two windows of [`AT_ONCE`] bundles, some 200 bytes for each receipt and each object, what sign-offs list,
+/// Memory: two windows of eight bundles, some 200 bytes for each receipt and each object, what sign-offs list,
 /// and in a replay the evidence of one receipt for each core.
 ///
 /// # Errors
