@@ -973,7 +973,7 @@ class Decisions:
         found = {}
         if one.kind == "comparison":
             report, current = one.body["report"], self.noted(one.named()[1])
-            found["comparison-incomparable"] = not report["comparable"]
+            found["comparison-incomparable"] = not report["comparable"] or one.body["base"] == one.body["current"]
             found["comparison-regressed"] = report["comparable"] and report["regressed"]
             lenient = one.body["tolerance"] > 1e-9 or "allowUnknown" in one.body
             found["comparison-lenient"] = report["comparable"] and lenient
@@ -1026,7 +1026,7 @@ class Files:
     """The plain files of a folder, found once without following anything."""
 
     def __init__(self, folder, docket):
-        self.folder, self.names, self.special = folder, set(), set()
+        self.folder, self.names, self.special, self.folders = folder, set(), set(), set()
         waiting = [""]
         while waiting:
             inside = waiting.pop()
@@ -1036,6 +1036,7 @@ class Files:
                     named = re.fullmatch(r"[A-Za-z0-9._-]+", item.name) and len(name) <= 255
                     mode = item.stat(follow_symlinks=False).st_mode
                     if stat.S_ISDIR(mode):
+                        self.folders.add(name)
                         waiting += [name + "/"] if named else []
                     elif not stat.S_ISREG(mode):
                         self.special.add(name)
@@ -1062,9 +1063,18 @@ class Files:
         place, limit = f"objects/{evidence['blake3'][:2]}/{evidence['blake3'][2:]}", evidence["size"] + 1
         if place in self.names:
             return self.pieces(self.open(place), limit)
+        if self.is_no_file(place):
+            return self.refused(place)
         if place + ".zst" in self.names:
             return self.unpacked(place + ".zst", limit)
-        return None
+        return self.refused(place + ".zst") if self.is_no_file(place + ".zst") else None
+
+    def is_no_file(self, name):
+        return name in self.special or name in self.folders
+
+    def refused(self, name):
+        raise Bad(f"{name} is not a plain file")
+        yield
 
     def pieces(self, file, limit):
         with file:
@@ -1239,7 +1249,7 @@ class Audit:
 
     def read_config(self):
         try:
-            if "config.toml" in self.files.special:
+            if self.files.is_no_file("config.toml"):
                 raise Bad("not a plain file")
             data = self.files.read("config.toml", CONFIG_BYTES)
             config = {"format": 1} if data is None else tomllib.loads(data.decode("utf-8-sig"))

@@ -216,6 +216,10 @@ fn record(
     current: &NumberedRound,
     comparison: &Comparison,
 ) -> Result<String, Failure> {
+    if base.reference == current.reference {
+        return Err(Failure::refused(format!("{} is compared with itself, which says nothing to record", base.name()))
+            .hint("name another round: `proofmark log` lists them"));
+    }
     if !comparison.report.comparable {
         return Err(Failure::refused("the rounds cannot be compared, so there is no comparison to record")
             .hint("`proofmark compare` without --record says what differs"));

@@ -17,6 +17,7 @@ use super::heading::{self, Marks, Summary, field, heading};
 REV is one of
   @  @~2           the newest receipt; the second before it
   main  main~1     the newest round of a line; the round before it
+  main#3           the third round of a line, as rounds are shown
   #12              the receipt at this index of the log
   3fa9c1d2         the beginning of a receipt's id, at least 4 digits
   line:NAME id:HEX where a name could be both (a line wins)

@@ -91,7 +91,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Yes)
 }
 
-/// The comparisons that the release rests on; where there is none, the newest one of the ledger.
+/// The comparisons that the release rests on, and the newest one of the ledger where it is none of them: one that was left
+/// out may say something else.
 fn comparisons(decisions: &Decisions, document: &Document) -> Vec<Compared> {
     let compared = |index: u64, rests_on: bool| match decisions.at(index).map(|noted| &noted.said) {
         Some(Said::Comparison(note)) => Some(Compared {
@@ -105,12 +106,10 @@ fn comparisons(decisions: &Decisions, document: &Document) -> Vec<Compared> {
         }),
         _ => None,
     };
-    let resting: Vec<_> = document.rests_on.iter().filter_map(|one| compared(one.index, true)).collect();
-    if !resting.is_empty() {
-        return resting;
-    }
+    let resting = document.rests_on.iter().filter_map(|one| compared(one.index, true));
     let newest = decisions.iter().filter(|(_, noted)| noted.kind() == Kind::Comparison).last();
-    newest.and_then(|(index, _)| compared(index, false)).into_iter().collect()
+    let left_out = newest.filter(|(index, _)| document.rests_on.iter().all(|one| one.index != *index));
+    resting.chain(left_out.and_then(|(index, _)| compared(index, false))).collect()
 }
 
 fn withdrawals(decisions: &Decisions, document: &Document) -> Vec<Withdrawn> {

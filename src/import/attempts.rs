@@ -60,6 +60,11 @@ impl Reducer {
     }
 }
 
+/// What is said of tries that should be there.
+pub(super) fn lost_tries(lost: u64) -> Option<String> {
+    (lost > 0).then(|| format!("{lost} of these tries are not in the files, and count as wrong"))
+}
+
 /// The state and score of an item by its tries. One that failed or was not judged is worth nothing.
 pub(super) fn reduced(attempts: &[Attempt], reducer: Reducer) -> (State, Option<f64>) {
     let all = |state: State| attempts.iter().all(|attempt| attempt.state == state);

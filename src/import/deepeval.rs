@@ -183,7 +183,12 @@ fn item(original: &Original<'_>, row: usize, case: &Json, metric: Option<&str>) 
         }
         match at(data, &["score"]) {
             None | Some(Json::Integer(_) | Json::Float(_)) => {}
-            Some(Json::String(word)) if member::is_no_score(word) => {}
+            Some(Json::String(word)) if member::is_no_score(word) => {
+                if at(data, &["success"]) == Some(&Json::Bool(true)) {
+                    let reason = format!("says true, and `metricsData.score` is {word}");
+                    return Err(original.refuse_at(row, "metricsData.success", reason));
+                }
+            }
             Some(_) => return Err(original.refuse_at(row, "metricsData.score", "must be a number")),
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::archive::entries;
-use super::attempts::{Reducer, reduced};
+use super::attempts::{Reducer, lost_tries, reduced};
 use super::member::{self, at, count, list, object, or_null, shown, spelled, string};
 use super::original::{Original, document};
 use super::round::{Attempt, Conditions, Item, Round, State, Wording, twice};
@@ -149,6 +149,8 @@ impl<'a, 'b> Log<'a, 'b> {
         let mut remarks: Vec<String> = judges.iter().map(|(role, model)| format!("judge {role}: {model}")).collect();
         if epochs > 1 {
             remarks.push(format!("each question was asked {epochs} times, reduced by {reducer_name}"));
+            let tries = items.iter().filter(|item| item.place.1 > 0).flat_map(|item| &item.attempts);
+            remarks.extend(lost_tries(tries.filter(|attempt| attempt.state == State::Missing).count() as u64));
         }
         if let Some(status @ ("error" | "cancelled")) = member::text(&self.header, &["status"]) {
             remarks.push(format!("the run ended with the status {status}"));
@@ -221,14 +223,20 @@ impl<'a, 'b> Log<'a, 'b> {
     }
 
     fn reducer(&self, eval: &Json, epochs: u64) -> Result<(String, Reducer), ImportError> {
-        let name = match list(eval, &["config", "epochs_reducer"]) {
-            [] => "mean".to_owned(),
-            [first, ..] => shown(first),
+        let name = match at(eval, &["config", "epochs_reducer"]) {
+            None => "mean".to_owned(),
+            Some(Json::Array(names)) => names.first().map_or_else(|| "mean".to_owned(), shown),
+            Some(name) => shown(name),
         };
+        let refuse = |reason: String| Err(self.original.refuse_field("eval.config.epochs_reducer", reason));
         match Reducer::parse(&name) {
+            // Of fewer tries than are drawn none could be wrong.
+            Some(Reducer::PassAt(tries)) if tries as u64 > epochs => {
+                refuse(format!("`{name}` draws {tries} tries, and there are {epochs}"))
+            }
             Some(reducer) => Ok((name, reducer)),
             None if epochs == 1 => Ok((name, Reducer::Mean)),
-            None => Err(self.original.refuse_field("eval.config.epochs_reducer", format!("`{name}` is not known"))),
+            None => refuse(format!("`{name}` is not known")),
         }
     }
 
@@ -245,6 +253,10 @@ impl<'a, 'b> Log<'a, 'b> {
         let place = |row: usize| Item { place: self.original.place(row), ..Item::default() };
         if let Some(pair) = samples.windows(2).find(|pair| epoch(&pair[0]) == epoch(&pair[1])) {
             return Err(twice(&place(pair[0].0), &place(pair[1].0), &format!("the sample `{id}`")));
+        }
+        if let Some(sample) = samples.iter().find(|sample| !(1..=epochs).contains(&epoch(sample))) {
+            let reason = format!("is {}, and the epochs are 1 to {epochs}", epoch(sample));
+            return Err(self.original.refuse_at(sample.0, "samples.epoch", reason));
         }
         let mut tries = Vec::new();
         for number in 1..=epochs.min(1 << 20) {

@@ -130,7 +130,14 @@ fn suites(original: &Original<'_>, options: &Options) -> Result<Suites, ImportEr
     let bytes = original.bytes(&options.limits)?;
     let Ok(text) = std::str::from_utf8(&bytes) else { return Err(original.refuse("is not UTF-8")) };
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
-    let mut reading = Reading { original, found: Suites::default(), open: Vec::new(), case: None, counted: Vec::new() };
+    let mut reading = Reading {
+        original,
+        found: Suites::default(),
+        open: Vec::new(),
+        rooted: false,
+        case: None,
+        counted: Vec::new(),
+    };
     let (mut before, mut began) = (0, 0);
     loop {
         let event = reader.read_event();
@@ -144,6 +151,9 @@ fn suites(original: &Original<'_>, options: &Options) -> Result<Suites, ImportEr
             return Err(ImportError::TooLarge { file: original.name().to_owned(), what, limit });
         }
         match event {
+            Ok(Event::Start(_) | Event::Empty(_)) if reading.open.is_empty() && reading.rooted => {
+                return Err(original.refuse(format!("has a second root element at byte {at}")));
+            }
             Ok(Event::Start(element)) => {
                 if reading.open.len() >= options.limits.levels() {
                     let levels = options.limits.levels();
@@ -160,6 +170,12 @@ fn suites(original: &Original<'_>, options: &Options) -> Result<Suites, ImportEr
             Ok(Event::DocType(_)) => return Err(original.refuse("has a document type declaration, which is not read")),
             Ok(Event::Eof) if reading.open.is_empty() => return Ok(reading.found),
             Ok(Event::Eof) => return Err(original.refuse("ends inside an element")),
+            Ok(Event::Text(text)) if reading.open.is_empty() && !text.trim_ascii().is_empty() => {
+                return Err(original.refuse(format!("has text outside of its root element, before byte {at}")));
+            }
+            Ok(Event::CData(_) | Event::GeneralRef(_)) if reading.open.is_empty() => {
+                return Err(original.refuse(format!("has text outside of its root element, before byte {at}")));
+            }
             Ok(_) => {}
             Err(error) => return Err(original.refuse(format!("is not XML at byte {at}: {error}"))),
         }
@@ -185,6 +201,8 @@ struct Reading<'a, 'b> {
     found: Suites,
     /// The elements around the place, and for suites their names.
     open: Vec<(String, String)>,
+    /// Whether the root element has begun.
+    rooted: bool,
     case: Option<Case>,
     /// For each open suite, and for what is around them, what it counts.
     counted: Vec<Counted>,
@@ -215,8 +233,9 @@ impl Reading<'_, '_> {
                 return Err(self.original.refuse(format!("has a test case inside a test case, at byte {at}")));
             }
             "testcase" => {
-                let (class, name) = (value("classname").unwrap_or_default(), value("name").unwrap_or_default());
                 let row = self.found.cases.len() + 1;
+                let class = value("classname").unwrap_or_default();
+                let name = value("name").ok_or_else(|| self.original.refuse_at(row, "name", "is missing"))?;
                 let suite = suite.clone();
                 let said = ["status", "result"].iter().filter_map(|name| value(name)).collect();
                 let (state, properties) = (State::Pass, Vec::new());
@@ -244,6 +263,7 @@ impl Reading<'_, '_> {
             _ => {}
         }
         self.open.push((tag, suite));
+        self.rooted = true;
         Ok(())
     }
 

@@ -50,6 +50,11 @@ pub(super) fn read(originals: &[Original<'_>], options: &Options) -> Result<Vec<
     let results =
         results.first().map(|(place, original)| Ok::<_, ImportError>((*place, original.json(&options.limits)?)));
     let results = results.transpose()?;
+    if let Some((place, document)) = &results
+        && !matches!(document, Json::Object(members) if members.iter().any(|(name, value)| name == "results" && matches!(value, Json::Object(_))))
+    {
+        return Err(originals[*place].refuse_field("results", "must be there, and an object: these are no results"));
+    }
     if let Some((place, document)) = &results {
         refuse_unsampled(&originals[*place], document, &samples, options)?;
     } else if samples.is_empty() {
@@ -115,8 +120,18 @@ fn task(
     if let Some((place, _)) = results {
         check_mean(&originals[*place], document, configured, &["results", task, &format!("{metric},{filter}")], mean)?;
     }
+    if let Some((place, _)) = results
+        && let Some(planned) = planned.filter(|planned| *planned < documents as u64)
+    {
+        let path = format!("n-samples.{task}.original");
+        return Err(stated::differs(&originals[*place], &path, planned, documents, "samples"));
+    }
     let higher = member::members(document, &["higher_is_better", task]);
-    if higher.iter().any(|(name, value)| *name == metric && *value == Json::Bool(false)) {
+    let listed = configured.iter().find(|listed| member::text(listed, &["metric"]) == Some(&metric));
+    let lower = |value: Option<&Json>| value == Some(&Json::Bool(false));
+    if lower(higher.iter().find(|(name, _)| *name == metric).map(|(_, value)| value))
+        || lower(listed.and_then(|listed| member::at(listed, &["higher_is_better"])))
+    {
         return Err(original.refuse(format!("less of the metric `{metric}` is better, so it judges no reply right")));
     }
     let conditions = Conditions {

@@ -80,7 +80,12 @@ impl Run<'_, '_> {
     }
 
     fn round(&self, task: String, experiment: Option<usize>, options: &Options) -> Result<Round, ImportError> {
-        let status = flat(&self.meta.bytes(&options.limits)?, "status");
+        let meta = self.meta.bytes(&options.limits)?;
+        let said = String::from_utf8_lossy(&meta).lines().filter(|line| line.starts_with("status:")).count();
+        if said > 1 {
+            return Err(self.meta.refuse("says its `status` more than once"));
+        }
+        let status = flat(&meta, "status");
         if status.as_deref() != Some(FINISHED) {
             let status = status.unwrap_or_else(|| "unknown".to_owned());
             return Err(self.meta.refuse(format!("has the status {status}, so the run did not finish")));

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::attempts::{Reducer, reduced};
+use super::attempts::{Reducer, lost_tries, reduced};
 use super::member::{self, at, count, list, object, or_null, shown, spelled, string};
 use super::original::Original;
 use super::round::{Attempt, Conditions, Item, Round, State, Wording};
@@ -184,7 +184,10 @@ fn round(
         repeats.or_else(|| count(document, &["config", "evaluateOptions", "repeat"]))
     });
     let most = tests.values().map(Vec::len).max().unwrap_or(1) as u64;
-    let repeats = stated.unwrap_or(most).max(1);
+    // Where nothing says how often, tests that were asked again were all asked as often as each other.
+    let even = tests.values().all(|rows| rows.len() as u64 == most);
+    let repeats = stated.unwrap_or(if even { most } else { 1 }).max(1);
+    let lost: u64 = tests.values().map(|rows| repeats.saturating_sub(rows.len() as u64)).sum();
     let named = names(&tests);
     let mut items = Vec::new();
     for (name, rows) in named.into_iter().zip(tests.values()) {
@@ -200,6 +203,7 @@ fn round(
     let mut remarks: Vec<String> = judges(rows, document).into_iter().map(|judge| format!("judge: {judge}")).collect();
     if repeats > 1 {
         remarks.push(format!("each test was asked {repeats} times and counts once"));
+        remarks.extend(lost_tries(lost));
     }
     let first = &rows[0].1;
     let provider = member::text(first, &["provider", "id"]);
@@ -301,7 +305,7 @@ fn attempt(original: &Original<'_>, row: usize, json: &Json) -> Result<Attempt, 
         (false, false, _) => State::Unscored,
         (false, true, Some(true)) => State::Pass,
         (false, true, Some(false)) => State::Fail,
-        (false, true, None) => return Err(original.refuse_at(row, "success", "is missing")),
+        (false, true, None) => return Err(original.refuse_at(row, "success", "must be true or false")),
     };
     let score = match state {
         State::Pass => Some(1.0),

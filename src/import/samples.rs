@@ -76,6 +76,9 @@ struct Findings {
     repeats: BTreeSet<usize>,
     /// How many rows have a score, and their sum.
     scored: (usize, f64),
+    /// The first row that names no filter, and whether another one does.
+    unfiltered: Option<usize>,
+    filtered: bool,
     /// A document without a name.
     unnamed: bool,
     /// Why records are not written.
@@ -94,6 +97,8 @@ impl Findings {
         self.rows.append(&mut other.rows);
         self.scored = (self.scored.0 + other.scored.0, self.scored.1 + other.scored.1);
         self.first = self.first.take().or(other.first);
+        self.unfiltered = self.unfiltered.or(other.unfiltered);
+        self.filtered |= other.filtered;
         for (names, more) in [
             (&mut self.filters, other.filters),
             (&mut self.metrics, other.metrics),
@@ -140,6 +145,9 @@ impl Reader<'_, '_> {
             }
             if found.first.is_none() {
                 return Ok(None);
+            }
+            if let Some(line) = found.unfiltered.filter(|_| found.filtered) {
+                return Err(self.original.refuse_at(line, "filter", "is missing, and other rows name one"));
             }
             let mean = found.mean();
             let metric = one_metric(self.original, self.metric.clone(), found.first.flatten(), &found.metrics)?;
@@ -234,7 +242,17 @@ impl Reader<'_, '_> {
             Some(metric) => judged(self.original, line, json, metric)?,
             None => (State::Unscored, None),
         };
-        let filter = member::text(json, &["filter"]).unwrap_or(DEFAULT_FILTER);
+        let filter = match at(json, &["filter"]) {
+            None => {
+                found.unfiltered.get_or_insert(line);
+                DEFAULT_FILTER
+            }
+            Some(JsonValue::String(filter)) => {
+                found.filtered = true;
+                filter
+            }
+            Some(_) => return Err(self.original.refuse_at(line, "filter", "must be a text")),
+        };
         insert(&mut found.filters, filter);
         if filter != plan.filter {
             return Ok(());

@@ -2,7 +2,7 @@
 //! changed, and nobody can know which of its two numbers is the right one.
 
 use super::ImportError;
-use super::member::{at, spelled};
+use super::member::{at, is_no_score, spelled};
 use super::original::Original;
 use crate::object::Json;
 
@@ -47,7 +47,12 @@ pub(super) fn hold_number(
         Some(Json::Float(stated)) => *stated,
         #[allow(clippy::cast_precision_loss)] // a mean of scores
         Some(Json::Integer(stated)) => *stated as f64,
-        _ => return Ok(()),
+        None => return Ok(()),
+        Some(Json::String(word)) if is_no_score(word) => return Ok(()),
+        Some(other) => {
+            let reason = format!("must be a number, not {}", spelled(other));
+            return Err(original.refuse_field(&path.join("."), reason));
+        }
     };
     match found {
         [first, ..] if !found.iter().any(|found| near(*found, stated)) => {

@@ -74,8 +74,8 @@ pub enum IndexError {
         /// The newest receipt's index.
         newest: u64,
     },
-    /// A line has fewer rounds.
-    #[error("`{text}` goes back too far: line `{line}` has {rounds} rounds, `{line}` to `{line}~{}`", rounds.saturating_sub(1))]
+    /// A line has no such round.
+    #[error("`{text}` is not there: line `{line}` has {rounds} rounds, `{line}` to `{line}~{}`", rounds.saturating_sub(1))]
     OutsideLine {
         /// The revision.
         text: String,

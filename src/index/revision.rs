@@ -1,4 +1,4 @@
-//! Naming receipts: `@`, `@~2`, `main`, `main~1`, `#12`, the beginning of an id.
+//! Naming receipts: `@`, `@~2`, `main`, `main~1`, `main#3`, `#12`, the beginning of an id.
 //!
 //! A word that is both a line and the beginning of an id means the line: lines are few and named by people, and a receipt
 //! whose id happens to begin so must not change what `2026` means. `id:` and `line:` say which is meant, and 64 digits
@@ -34,6 +34,8 @@ pub enum Rev {
     Index(u64),
     /// `NAME~N` or `line:NAME~N`: so many rounds before the newest of a line.
     Line(LineName, u64),
+    /// `NAME#N` or `line:NAME#N`: the N-th round of a line, from 1, as rounds are shown.
+    Round(LineName, u64),
     /// `id:HEX`: the beginning of an id, 4 to 64 lower-case hexadecimal digits.
     Id(String),
     /// A word: a line if there is one, else the beginning of an id.
@@ -47,6 +49,7 @@ impl fmt::Display for Rev {
             Self::Newest(steps) => write!(f, "@{}", back(steps)),
             Self::Index(index) => write!(f, "#{index}"),
             Self::Line(line, steps) => write!(f, "{line}{}", back(steps)),
+            Self::Round(line, number) => write!(f, "{line}#{number}"),
             Self::Id(prefix) => f.write_str(prefix),
             Self::Word(word) => write!(f, "{word}"),
         }
@@ -69,6 +72,11 @@ impl FromStr for Rev {
         if let Some(digits) = text.strip_prefix('#') {
             return Ok(Self::Index(number(digits)?));
         }
+        let form = "it is neither `@`, `@~N`, `#N`, a line, `LINE~N`, `LINE#N`, nor the first digits of an id";
+        if let Some((name, digits)) = text.split_once('#') {
+            let line = name.strip_prefix("line:").unwrap_or(name).parse().map_err(|_| refused(form))?;
+            return Ok(Self::Round(line, number(digits)?));
+        }
         let (name, back) = match text.split_once('~') {
             // As in git, `~` alone is one step.
             Some((name, "")) => (name, Some(1)),
@@ -85,7 +93,6 @@ impl FromStr for Rev {
                 None => Err(refused("an id is named by its first 4 to 64 digits, of 0-9 and a-f")),
             };
         }
-        let form = "it is neither `@`, `@~N`, `#N`, a line, `LINE~N`, nor the first digits of an id";
         match (name.strip_prefix("line:"), back) {
             (Some(line), back) => Ok(Self::Line(line.parse().map_err(|_| refused(form))?, back.unwrap_or(0))),
             (None, Some(back)) => Ok(Self::Line(name.parse().map_err(|_| refused(form))?, back)),
@@ -147,10 +154,8 @@ impl Index<'_> {
                 this.at(rev, newest.checked_sub(*back))
             }
             Rev::Index(index) => this.at(rev, Some(*index)),
-            Rev::Line(line, back) => this.line_or_none(rev, line, *back)?.map_or_else(
-                || Err(IndexError::NoLine { name: line.to_string(), lines: this.near_lines(line.as_str())? }),
-                Ok,
-            ),
+            Rev::Line(line, back) => this.line(rev, line, |newest| newest.checked_sub(*back)),
+            Rev::Round(line, number) => this.line(rev, line, |newest| Some(*number).filter(|number| *number <= newest)),
             Rev::Id(prefix) => this
                 .id_or_none(prefix)?
                 .map_or_else(|| Err(IndexError::NoId { prefix: prefix.clone(), near: this.near_ids(prefix)? }), Ok),
@@ -178,7 +183,7 @@ impl Index<'_> {
     }
 
     fn word(&mut self, rev: &Rev, word: &LineName) -> Result<Entry, IndexError> {
-        if let Some(entry) = self.line_or_none(rev, word, 0)? {
+        if let Some(entry) = self.line_or_none(rev, word, Some)? {
             return Ok(entry);
         }
         let lines = self.near_lines(word.as_str())?;
@@ -192,13 +197,30 @@ impl Index<'_> {
         Err(IndexError::NoSuchWord { word: word.to_string(), lines, near })
     }
 
-    /// The round of a line; `None` where there is no such line.
-    fn line_or_none(&mut self, rev: &Rev, line: &LineName, back: u64) -> Result<Option<Entry>, IndexError> {
+    fn line(
+        &mut self,
+        rev: &Rev,
+        line: &LineName,
+        choose: impl FnOnce(u64) -> Option<u64>,
+    ) -> Result<Entry, IndexError> {
+        match self.line_or_none(rev, line, choose)? {
+            Some(entry) => Ok(entry),
+            None => Err(IndexError::NoLine { name: line.to_string(), lines: self.near_lines(line.as_str())? }),
+        }
+    }
+
+    /// The round of a line that is chosen by how many there are; `None` where there is no such line.
+    fn line_or_none(
+        &mut self,
+        rev: &Rev,
+        line: &LineName,
+        choose: impl FnOnce(u64) -> Option<u64>,
+    ) -> Result<Option<Entry>, IndexError> {
         let newest = catch_up::last_round(self.handle.connection()?, line.as_str())?;
         if newest == 0 {
             return Ok(None);
         }
-        let Some(round) = newest.checked_sub(back).filter(|round| *round > 0) else {
+        let Some(round) = choose(newest).filter(|round| *round > 0) else {
             return Err(IndexError::OutsideLine { text: rev.to_string(), line: line.to_string(), rounds: newest });
         };
         let index = round_at(self.handle.connection()?, line, round)?;
@@ -292,6 +314,8 @@ mod tests {
             ("@~", Rev::Newest(1), "@~1"),
             ("@~2", Rev::Newest(2), "@~2"),
             ("#12", Rev::Index(12), "#12"),
+            ("main#3", Rev::Round("main".parse().unwrap(), 3), "main#3"),
+            ("line:beef#1", Rev::Round("beef".parse().unwrap(), 1), "beef#1"),
             ("main~1", line("main", 1), "main~1"),
             ("main~0", line("main", 0), "main"),
             ("line:beef", line("beef", 0), "beef"),

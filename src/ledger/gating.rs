@@ -96,7 +96,17 @@ fn read_predictions(store: &dyn Store, predicate: &Predicate) -> Result<Predicti
             Err(error) => return Err(damaged(store, evidence)?.unwrap_or(GateEvidenceError::Predictions(error))),
         };
     }
-    let predictions = reading.finish().map_err(GateEvidenceError::Predictions)?;
+    let predictions = match reading.finish() {
+        Ok(predictions) => predictions,
+        Err(error) => {
+            for evidence in predicate.evidence_of(role) {
+                if let Some(damaged) = damaged(store, evidence)? {
+                    return Err(damaged);
+                }
+            }
+            return Err(GateEvidenceError::Predictions(error));
+        }
+    };
     for (read, named) in predictions.inputs().iter().zip(predicate.evidence_of(role)) {
         if (read.blake3, read.size) != (named.blake3, named.size) {
             let source = StoreError::Damaged { name: named.blake3.to_string() };

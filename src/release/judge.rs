@@ -364,12 +364,15 @@ impl<'a, 's> Case<'a, 's> {
     fn compared(&self, index: u64, note: &ComparisonNote) -> Vec<Failing> {
         let (base, current) = (note.base.index, note.current.index);
         let mut failing = Vec::new();
-        if !note.comparable {
+        if !note.comparable || note.base == note.current {
+            let found = if note.base == note.current {
+                format!("comparison #{index} puts #{base} beside itself")
+            } else {
+                format!("comparison #{index} puts #{base} and #{current} side by side, which cannot be compared")
+            };
             failing.push(Failing {
                 code: Code::ComparisonIncomparable,
-                found: format!(
-                    "comparison #{index} puts #{base} and #{current} side by side, which cannot be compared"
-                ),
+                found,
                 rule: "a comparison that a release rests on compares what can be compared".to_owned(),
                 remedy: "a comparison on one question set",
             });

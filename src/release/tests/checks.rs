@@ -23,6 +23,9 @@ fn rules_of_cards_hold_for_everything_that_a_go_rests_on() {
     let odd = world.comparison(base, current, incomparable);
     world.go(ANN, gate, &[odd]);
     assert_eq!(world.judged(gate, 1), ["comparison-incomparable"]);
+    let itself = world.comparison(current, current, clean());
+    world.go(ANN, gate, &[itself]);
+    assert_eq!(world.judged(gate, 1), ["comparison-incomparable"], "it says nothing of another round");
 }
 
 #[test]

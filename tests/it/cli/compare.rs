@@ -136,6 +136,33 @@ fn evidence_that_no_longer_gives_the_card_is_refused() {
     assert!(run.stderr.contains("the evidence `answers` cannot be read"), "{}", run.stderr);
 }
 
+/// It would be the newest comparison, and says nothing of what regressed.
+#[test]
+fn a_round_compared_with_itself_is_not_recorded() {
+    let sandbox = ledger();
+    append(&sandbox, ["one", "two"], &[]);
+    append(&sandbox, ["one", "three"], &[]);
+    let run = sandbox.run(&["compare", "main#2", "main", "--record"]);
+    assert_eq!(run.code, 2, "{}", run.stdout);
+    assert!(
+        run.stderr.starts_with("error: main#2 is compared with itself, which says nothing to record\n"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(sandbox.run(&["compare", "main#1", "main#2", "--record"]).code, 3);
+    sandbox.write("p.jsonl", include_str!("../../../fixtures/gate/go.jsonl"));
+    sandbox.ok(&["gate", "--predictions", "p.jsonl", "--record"]);
+    sandbox.run(&["compare", "main#2", "main#1", "--record"]);
+    sandbox.ok(&["signoff", "#4", "--decision", "go", "--with", "#5", "--reason", "x"]);
+    sandbox.run(&["compare", "main#1", "main#2", "--tolerance", "0.1", "--record"]);
+    let status = sandbox.ok(&["status"]);
+    assert!(status.contains("compared   #5: #1 against #2"), "{status}");
+    assert!(
+        status.contains("compared   #7: #2 against #1, regressed beyond 0.1, and no sign-off rests on it"),
+        "{status}"
+    );
+}
+
 #[test]
 fn a_tolerance_is_said_wherever_not_regressed_is() {
     let sandbox = ledger();

@@ -99,6 +99,58 @@ fn junit_cases_that_say_otherwise_than_what_is_in_them() {
 }
 
 #[test]
+fn junit_documents_with_more_than_one_root_or_cases_without_names() {
+    let sandbox = ledger();
+    let suite = "<testsuite name=\"s\"><testcase name=\"a\"/></testsuite>";
+    for (document, message) in [
+        (format!("{suite}rest"), ": has text outside of its root element, before byte "),
+        (format!("rest{suite}"), ": has text outside of its root element, before byte "),
+        (format!("{suite}\0"), ": has text outside of its root element, before byte "),
+        (format!("{suite}<![CDATA[rest]]>"), ": has text outside of its root element, before byte "),
+        (format!("{suite}{suite}"), ": has a second root element at byte "),
+        (format!("{suite}<testsuite/>"), ": has a second root element at byte "),
+        ("<testsuite><testcase classname=\"c\"/></testsuite>".to_owned(), ", row 1: field `name`: is missing\n"),
+    ] {
+        sandbox.write("j.xml", &document);
+        let refusal = refused(&sandbox, &["import", "junit", "j.xml"]);
+        assert!(refusal.starts_with(&format!("error: j.xml{message}")), "{document}: {refusal}");
+    }
+    sandbox.write("j.xml", format!("<?xml version=\"1.0\"?>\n<!-- before -->\n{suite}\n<!-- after -->\n"));
+    assert_eq!(sandbox.run(&["import", "junit", "j.xml", "--dry-run"]).code, 0);
+}
+
+/// Where nothing says how often tests were asked, one that stands there twice was written twice.
+#[test]
+fn promptfoo_rows_that_stand_there_twice_are_no_tries() {
+    let sandbox = ledger();
+    let rows = std::fs::read_to_string(fixture("promptfoo/round2/results.jsonl")).unwrap();
+    let first = rows.lines().next().unwrap();
+    sandbox.write("results.jsonl", format!("{rows}{first}\n"));
+    let refusal = refused(&sandbox, &["import", "promptfoo", "results.jsonl"]);
+    assert!(refusal.contains("results.jsonl:1 and results.jsonl:25"), "{refusal}");
+    // All of them twice are two tries of each.
+    sandbox.write("results.jsonl", format!("{rows}{rows}"));
+    let (_, document) = sandbox.json(&["import", "promptfoo", "results.jsonl", "--dry-run"]);
+    assert_eq!(document["rounds"][0]["card"]["n"], 24, "{document:#}");
+    // What is said of the repeats is believed, and what is not there of them is told.
+    let mut all = document_of_two_tries();
+    all["results"]["results"].as_array_mut().unwrap().pop();
+    sandbox.write("results.json", all.to_string());
+    let (_, document) = sandbox.json(&["import", "promptfoo", "results.json", "--dry-run"]);
+    let remarks = document["rounds"][0]["remarks"].to_string();
+    assert!(remarks.contains("1 of these tries are not in the files, and count as wrong"), "{document:#}");
+}
+
+fn document_of_two_tries() -> Value {
+    let mut all = document("promptfoo/round1", "results.json");
+    let rows = all["results"]["results"].as_array().unwrap().clone();
+    all["results"]["results"] = [rows.clone(), rows].concat().into();
+    all["runtimeOptions"] = json!({"repeat": 2});
+    all["results"].as_object_mut().unwrap().remove("stats");
+    all
+}
+
+#[test]
 fn promptfoo_statistics_and_verdicts_that_are_not_those_of_the_rows() {
     let sandbox = ledger();
     let real = || document("promptfoo/round1", "results.json");
@@ -213,6 +265,9 @@ fn deepeval_counts_and_verdicts_that_are_not_those_of_the_metrics() {
     assert_eq!(text, "error: test_run_1.json, row 1: field `success`: says false, and its metrics give true\n");
     let text = refusal(&|run| run["testCases"][0]["success"] = json!("true"));
     assert_eq!(text, "error: test_run_1.json, row 1: field `success`: must be true or false\n");
+    let text = refusal(&|run| run["testCases"][0]["metricsData"][0]["score"] = json!("NaN"));
+    let message = "field `metricsData.success`: says true, and `metricsData.score` is NaN";
+    assert_eq!(text, format!("error: test_run_1.json, row 1: {message}\n"));
     let text = refusal(&|run| run["testFailed"] = json!(5));
     assert_eq!(text, "error: test_run_1.json: field `testFailed`: says 5, and the test cases give 6\n");
     let text = refusal(&|run| run["metricsScores"][0]["passes"] = json!(19));
@@ -243,6 +298,14 @@ fn inspect_results_that_are_not_those_of_the_samples() {
     assert_eq!(text, "error: log.json: field `metrics.accuracy.value`: says 0.875, and the samples give 0.75\n");
     let text = refusal(&|log| log["eval"]["config"] = json!({"epochs": 2, "epochs_reducer": ["best"]}));
     assert_eq!(text, "error: log.json: field `eval.config.epochs_reducer`: `best` is not known\n");
+    // Of fewer tries than are drawn, every question would be right.
+    let text = refusal(&|log| log["eval"]["config"] = json!({"epochs": 3, "epochs_reducer": ["pass_at_4"]}));
+    let message = "field `eval.config.epochs_reducer`: `pass_at_4` draws 4 tries, and there are 3\n";
+    assert_eq!(text, format!("error: log.json: {message}"));
+    let text = refusal(&|log| log["eval"]["config"] = json!({"epochs": 2, "epochs_reducer": "at_least_0"}));
+    assert_eq!(text, "error: log.json: field `eval.config.epochs_reducer`: `at_least_0` is not known\n");
+    let text = refusal(&|log| log["samples"][2]["epoch"] = json!(2));
+    assert_eq!(text, "error: log.json, row 3: field `samples.epoch`: is 2, and the epochs are 1 to 1\n");
 }
 
 #[test]
@@ -268,6 +331,55 @@ fn lm_eval_means_that_are_not_those_of_the_samples() {
 }
 
 #[test]
+fn lm_eval_metrics_of_which_less_is_better_filters_and_results_that_are_none() {
+    let sandbox = ledger();
+    let refusal = |change: &dyn Fn(&str, &str) -> String| {
+        copied(&sandbox, "lm_eval/round1", change);
+        refused(&sandbox, &["import", "lm-eval", "in"])
+    };
+    let in_results = |name: &str, text: &str, change: &dyn Fn(&mut Value)| {
+        if !name.contains("results_") {
+            return text.to_owned();
+        }
+        let mut document: Value = serde_json::from_str(text).unwrap();
+        change(&mut document);
+        document.to_string()
+    };
+    let text = refusal(&|name, text| {
+        in_results(name, text, &|all| {
+            all["configs"]["ledger_qa"]["metric_list"][0]["higher_is_better"] = json!(false);
+        })
+    });
+    assert!(text.ends_with("less of the metric `exact_match` is better, so it judges no reply right\n"), "{text}");
+    for nothing in [json!({}), json!([]), json!({"results": []})] {
+        let text = refusal(&|name, text| in_results(name, text, &|all| *all = nothing.clone()));
+        assert!(text.ends_with("field `results`: must be there, and an object: these are no results\n"), "{text}");
+    }
+    let text =
+        refusal(&|name, text| in_results(name, text, &|all| all["n-samples"]["ledger_qa"]["original"] = json!(20)));
+    assert!(text.ends_with("field `n-samples.ledger_qa.original`: says 20, and the samples give 24\n"), "{text}");
+    let text = refusal(&|name, text| {
+        in_results(name, text, &|all| all["results"]["ledger_qa"]["exact_match,none"] = json!("0.75"))
+    });
+    assert!(text.ends_with("field `results.ledger_qa.exact_match,none`: must be a number, not \"0.75\"\n"), "{text}");
+    let filter = "\"filter\": \"none\"";
+    for (other, message) in [
+        ("\"filter\": 7", ":1: field `filter`: must be a text\n"),
+        ("\"filter\": [\"none\"]", ":1: field `filter`: must be a text\n"),
+        ("\"filter\": null", ":1: field `filter`: is missing, and other rows name one\n"),
+        ("\"filtered\": 0", ":1: field `filter`: is missing, and other rows name one\n"),
+    ] {
+        let text = refusal(&|name, text| {
+            if name.contains("samples_") { text.replacen(filter, other, 1) } else { text.to_owned() }
+        });
+        assert!(text.ends_with(message), "{text}");
+    }
+    // Files of an old version name none at all.
+    copied(&sandbox, "lm_eval/round1", |_, text| text.replace(filter, "\"filtered\": 0"));
+    assert_eq!(sandbox.run(&["import", "lm-eval", "in", "--dry-run"]).code, 0);
+}
+
+#[test]
 fn mlflow_metrics_that_are_none_and_scores_and_costs_of_other_types() {
     let sandbox = ledger();
     let metric = |name: &'static str, line: &'static str| {
@@ -281,6 +393,10 @@ fn mlflow_metrics_that_are_none_and_scores_and_costs_of_other_types() {
         metric("exact/mean", line);
         assert!(refusal().ends_with(&format!("metrics/exact/mean:2: {form}")), "{line}");
     }
+    copied(&sandbox, "mlflow/round1/mlruns", |_, text| {
+        if text.contains("\nstatus: 3") { format!("{text}status: 4\n") } else { text.to_owned() }
+    });
+    assert!(refusal().ends_with("meta.yaml: says its `status` more than once\n"));
     metric("accuracy_step", "nothing");
     assert!(refusal().ends_with(&format!("metrics/accuracy_step:3: {form}")), "every metric of the run");
     // The line of the last step counts, wherever it stands.

@@ -109,7 +109,11 @@ fn wrong_names_list_what_may_have_been_meant() {
     for (rev, said, hint) in [
         ("#7", "`#7` is outside the log, which holds receipts #0 to #6", None),
         ("@~7", "`@~7` is outside the log, which holds receipts #0 to #6", None),
-        ("main~3", "`main~3` goes back too far: line `main` has 3 rounds, `main` to `main~2`", None),
+        ("main~3", "`main~3` is not there: line `main` has 3 rounds, `main` to `main~2`", None),
+        ("main#4", "`main#4` is not there: line `main` has 3 rounds, `main` to `main~2`", None),
+        ("main#0", "`main#0` is not there: line `main` has 3 rounds, `main` to `main~2`", None),
+        ("main#x", "`main#x` is not a revision: `#` and `~` take a number", None),
+        ("mian#1", "there is no line `mian`", Some("lines are: main, nightly\n")),
         ("mian", "there is no line `mian`", Some("lines are: main, nightly\n")),
         ("mian~1", "there is no line `mian`", Some("lines are: main, nightly\n")),
         (&wrong, "is neither a line nor the beginning of a receipt id", Some(near.as_str())),
