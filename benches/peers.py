@@ -353,7 +353,7 @@ different runs do not. "CPU" is user and system time with that of child processe
 {rows}
 
 The gate has its own bench and its own figures: `docs/gate.md`, section "Speed". Signatures and whole audits beside bare
-cryptography: `cargo bench --bench ed25519` and `cargo bench --bench verify`. Asking systems: `benches/evaluate.sh`; importing: `benches/import.py`. How many fsyncs stand behind an append, and
+cryptography, and a replay of 1,000,000 answers beside scoring them: `cargo bench --bench ed25519` and `cargo bench --bench verify`. Asking systems: `benches/evaluate.sh`; importing: `benches/import.py`. How many fsyncs stand behind an append, and
 why: `docs/format.md`, section "Commit".
 """
 
