@@ -244,6 +244,15 @@ fn reordered_documents_are_the_same_set_in_another_order() {
     let compared = sandbox.run(&["compare"]);
     assert_eq!(compared.code, 2);
     assert!(compared.stdout.contains("1 question moved: q0"), "{}", compared.stdout);
+    // Documents without names are known by their places, and by what they say where they changed those.
+    let nameless = |line: &str| line.replace("\"id\": \"q", "\"label\": \"q");
+    for swapped in [false, true] {
+        let run = changed(&sandbox, |at, line| nameless(&if swapped { swap(at, line) } else { same(line) }), same);
+        sandbox.ok(&["import", "lm-eval", &run, "--line", "nameless"]);
+    }
+    let compared = sandbox.run(&["compare", "nameless~1", "nameless"]);
+    assert_eq!(compared.code, 2);
+    assert!(compared.stdout.contains("1 question moved: 0"), "{}", compared.stdout);
 }
 
 #[test]
