@@ -51,7 +51,7 @@ pub(super) fn read(originals: &[Original<'_>], options: &Options) -> Result<Vec<
         results.first().map(|(place, original)| Ok::<_, ImportError>((*place, original.json(&options.limits)?)));
     let results = results.transpose()?;
     if let Some((place, document)) = &results
-        && !matches!(document, Json::Object(members) if members.iter().any(|(name, value)| name == "results" && matches!(value, Json::Object(_))))
+        && !matches!(member::at(document, &["results"]), Some(Json::Object(_)))
     {
         return Err(originals[*place].refuse_field("results", "must be there, and an object: these are no results"));
     }

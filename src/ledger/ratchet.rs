@@ -28,7 +28,7 @@ impl Ratchet {
     pub fn seen(&self, log: &LogIdentity) -> Result<Option<Vec<u8>>, LedgerError> {
         let path = self.path(log);
         match fs::read(&path) {
-            // Also an empty one: whoever could empty it could hide a rollback.
+            // Also an empty one, which is no checkpoint: something went wrong with it, and nobody is told by passing over it.
             Ok(note) => Ok(Some(note)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(LedgerError::Ratchet { action: "read", path, source }),
