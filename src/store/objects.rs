@@ -21,11 +21,21 @@ pub const COMPRESS_FROM: u64 = 64 << 10;
 /// Files of at least this many bytes are mapped and hashed on all cores.
 pub(super) const MAP_FROM: u64 = 1 << 20;
 
+/// How much of a file is read before it is hashed.
+const READ_AT_ONCE: usize = 4 << 20;
+
 /// Compression is tried on this much of a file before all of it.
 const SAMPLE: usize = 128 << 10;
 
 /// Zstandard's fastest regular level: evidence is written once and read rarely.
 const LEVEL: i32 = 1;
+
+/// Objects of at least this many bytes are worth threads beside the one that reads, checks and writes. Whether those
+/// compress depends on the size alone, and their number changes no byte of what they make.
+const THREADS_FROM: u64 = 8 << 20;
+
+/// The most of them; each takes some 3 MiB.
+const MOST_THREADS: usize = 8;
 
 /// A compressed object may ask its reader for a window of at most 2^23 bytes (8 MiB), as RFC 8878 section 3.1.1.1.2
 /// recommends; level 1 asks for less.
@@ -79,16 +89,26 @@ fn rayon_join(bytes: &[u8]) -> (ObjectId, Sha256) {
 
 /// Both digests of a file outside the store, in one pass and bounded memory.
 pub fn digest_file(path: &Path) -> Result<Digests, StoreError> {
+    let mut hashing = Hashing::default();
+    each_part(path, |part, next| hashing.update(part, next))?;
+    Ok(hashing.finish())
+}
+
+/// Reads a file in parts. What is handed to `visit` with each part reads the next one: it is to be called meanwhile, and
+/// what it answers handed back.
+fn each_part(
+    path: &Path,
+    mut visit: impl FnMut(&[u8], &mut (dyn FnMut() -> io::Result<usize> + Send)) -> io::Result<usize>,
+) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("read", path.display(), error);
     let mut file = plain_file(path)?;
-    let mut hashing = Hashing::default();
-    let mut buffer = vec![0u8; 4 << 20];
-    loop {
-        match file.read(&mut buffer).map_err(failed)? {
-            0 => return Ok(hashing.finish()),
-            count => hashing.update(&buffer[..count]),
-        }
+    let (mut part, mut next) = (vec![0u8; READ_AT_ONCE], vec![0u8; READ_AT_ONCE]);
+    let mut filled = file.read(&mut part).map_err(failed)?;
+    while filled > 0 {
+        filled = visit(&part[..filled], &mut || file.read(&mut next)).map_err(failed)?;
+        std::mem::swap(&mut part, &mut next);
     }
+    Ok(())
 }
 
 fn plain_file(path: &Path) -> Result<File, StoreError> {
@@ -117,16 +137,22 @@ struct Hashing {
 }
 
 impl Hashing {
-    fn update(&mut self, bytes: &[u8]) {
+    /// Takes the next bytes; on another core, where they are many, does something else meanwhile.
+    fn update<T: Send>(&mut self, bytes: &[u8], meanwhile: impl FnOnce() -> T + Send) -> T {
         use sha2::Digest;
         let Self { blake3, sha256, size } = self;
         *size += bytes.len() as u64;
         if bytes.len() < MAP_FROM as usize {
             blake3.update(bytes);
             sha256.update(bytes);
-        } else {
-            rayon::join(|| blake3.update_rayon(bytes), || sha256.update(bytes));
+            return meanwhile();
         }
+        // SHA-256 has one long thread of work, and takes the most time.
+        let beside = || {
+            blake3.update_rayon(bytes);
+            meanwhile()
+        };
+        rayon::join(|| sha256.update(bytes), beside).1
     }
 
     fn finish(self) -> Digests {
@@ -142,16 +168,34 @@ impl Hashing {
 /// Stores bytes in memory as an object; storing them again changes nothing, and heals a damaged copy.
 pub fn put_slice(store: &dyn Store, bytes: &[u8]) -> Result<Digests, StoreError> {
     let digests = digest_slice(bytes);
-    put_checked(store, &digests, &mut || Ok(Box::new(bytes)), "object")?;
+    put_checked(store, digests.into(), &mut || Ok(Box::new(bytes)), "object")?;
     Ok(digests)
 }
 
 /// Stores a file as an object; the file is read twice, and refused if it changed in between.
 pub fn put_file(store: &dyn Store, path: &Path) -> Result<Digests, StoreError> {
-    let digests = digest_file(path)?;
     let source = path.display().to_string();
-    put_checked(store, &digests, &mut || Ok(Box::new(plain_file(path)?)), &source)?;
+    let size = plain_file(path)?.metadata().map_err(|error| StoreError::io("look at", &source, error))?.len();
+    if size >= THREADS_FROM {
+        return put_large(store, path, &source);
+    }
+    let digests = digest_file(path)?;
+    put_checked(store, digests.into(), &mut || Ok(Box::new(plain_file(path)?)), &source)?;
     Ok(digests)
+}
+
+/// Stores a large file. Compressing and writing take about as long as SHA-256, so both are done at once, and only what names
+/// the object is needed before. The file is read three times, and every time it must be the same.
+fn put_large(store: &dyn Store, path: &Path, source: &str) -> Result<Digests, StoreError> {
+    let address = address_of(path)?;
+    let (digests, put) = std::thread::scope(|scope| {
+        let digesting = scope.spawn(|| digest_file(path));
+        let put = put_checked(store, address, &mut || Ok(Box::new(plain_file(path)?)), source);
+        (digesting.join(), put)
+    });
+    put?;
+    let digests = digests.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    if Address::from(digests) == address { Ok(digests) } else { Err(changed(source)) }
 }
 
 /// Stores bytes whose digests are known, read from the start as often as asked; refused if they are others.
@@ -161,15 +205,39 @@ pub fn put_from<'a>(
     mut open: impl FnMut() -> Box<dyn Read + 'a>,
     source: &str,
 ) -> Result<(), StoreError> {
-    put_checked(store, digests, &mut || Ok(open()), source)
+    put_checked(store, (*digests).into(), &mut || Ok(open()), source)
+}
+
+/// What an object is named by, and its length.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Address {
+    blake3: ObjectId,
+    size: u64,
+}
+
+impl From<Digests> for Address {
+    fn from(Digests { blake3, size, .. }: Digests) -> Self {
+        Self { blake3, size }
+    }
+}
+
+/// The address of a file outside the store, on all cores and in bounded memory.
+fn address_of(path: &Path) -> Result<Address, StoreError> {
+    let mut hasher = blake3::Hasher::new();
+    each_part(path, |part, next| rayon::join(|| _ = hasher.update_rayon(part), next).1)?;
+    Ok(Address { blake3: ObjectId::from_bytes(*hasher.finalize().as_bytes()), size: hasher.count() })
+}
+
+fn changed(source: &str) -> StoreError {
+    StoreError::Changed { name: source.to_owned() }
 }
 
 /// Opens the source once more from its start.
 type Reopen<'a> = &'a mut dyn FnMut() -> Result<Box<dyn Read + 'a>, StoreError>;
 
-fn put_checked(store: &dyn Store, digests: &Digests, reopen: Reopen<'_>, source: &str) -> Result<(), StoreError> {
-    let (raw, compressed) = (raw_name(&digests.blake3)?, compressed_name(&digests.blake3)?);
-    match object_state(store, &digests.blake3, digests.size)? {
+fn put_checked(store: &dyn Store, address: Address, reopen: Reopen<'_>, source: &str) -> Result<(), StoreError> {
+    let (raw, compressed) = (raw_name(&address.blake3)?, compressed_name(&address.blake3)?);
+    match object_state(store, &address.blake3, address.size)? {
         ObjectState::Intact => {
             let held = if store.size(&raw)?.is_some() { raw } else { compressed };
             // Whoever wrote it may have died before it was durable.
@@ -181,23 +249,29 @@ fn put_checked(store: &dyn Store, digests: &Digests, reopen: Reopen<'_>, source:
         }
         ObjectState::Absent => {}
     }
-    let shrink = digests.size >= COMPRESS_FROM && compresses(reopen()?, source)?;
-    let checked = Checked { inner: reopen()?, hasher: blake3::Hasher::new(), expected: *digests };
+    let shrink = address.size >= COMPRESS_FROM && compresses(reopen()?, source)?;
+    let mut checked = Checked { inner: reopen()?, hasher: blake3::Hasher::new(), address };
     let outcome = if shrink {
-        let encoder = zstd::stream::read::Encoder::new(checked, LEVEL);
-        encoder
+        encoder(checked)
             .map_err(|error| StoreError::io("compress", source, error))
             .and_then(|mut encoder| store.put(&compressed, &mut encoder))
     } else {
-        let mut checked = checked;
         store.put(&raw, &mut checked)
     };
     outcome.map_err(|error| match error {
-        StoreError::Io { source: cause, .. } if cause.kind() == io::ErrorKind::InvalidData => {
-            StoreError::Changed { name: source.to_owned() }
-        }
+        StoreError::Io { source: cause, .. } if cause.kind() == io::ErrorKind::InvalidData => changed(source),
         other => other,
     })
+}
+
+fn encoder(checked: Checked<'_>) -> io::Result<impl Read> {
+    let size = checked.address.size;
+    let mut encoder = zstd::stream::read::Encoder::new(checked, LEVEL)?;
+    if size >= THREADS_FROM {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        encoder.multithread(cores.min(MOST_THREADS) as u32)?;
+    }
+    Ok(encoder)
 }
 
 /// Whether the first bytes shrink by a tenth or more.
@@ -213,14 +287,14 @@ fn compresses(source: Box<dyn Read + '_>, name: &str) -> Result<bool, StoreError
 struct Checked<'a> {
     inner: Box<dyn Read + 'a>,
     hasher: blake3::Hasher,
-    expected: Digests,
+    address: Address,
 }
 
 impl Read for Checked<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.hasher.update(&buffer[..count]);
-        if count == 0 && self.hasher.finalize().as_bytes() != self.expected.blake3.as_bytes() {
+        if count == 0 && self.hasher.finalize().as_bytes() != self.address.blake3.as_bytes() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the bytes changed"));
         }
         Ok(count)

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proofmark::store::{
-    Directory, Faulty, Memory, Name, ObjectState, Schedule, Store, StoreError, object_state, put_file, put_slice,
-    read_object,
+    Directory, Faulty, Memory, Name, ObjectState, Schedule, Store, StoreError, digest_slice, object_state, put_file,
+    put_from, put_slice, read_object,
 };
 
 fn name(text: &str) -> Name {
@@ -118,6 +118,40 @@ fn objects_come_back_checked_small_large_and_compressed() {
             store.list("objects").unwrap().iter().map(|name| store.size(name).unwrap().unwrap()).collect();
         assert!(held.iter().sum::<u64>() < 320_000, "the repetitive object is compressed: {held:?}");
     });
+}
+
+#[test]
+fn a_large_object_is_compressed_by_threads_to_bytes_that_do_not_depend_on_how_it_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("evidence");
+    let content: Vec<u8> =
+        (0..600_000u32).flat_map(|line| format!("{{\"n\":{}}}\n", line * 31 % 9973).into_bytes()).collect();
+    let content = content.repeat(2);
+    assert!(content.len() > 12 << 20);
+    std::fs::write(&path, &content).unwrap();
+    let (files, slices) = (Memory::new(), Memory::new());
+    let stored = put_file(&files, &path).unwrap();
+    assert_eq!(stored, digest_slice(&content));
+    assert_eq!(put_slice(&slices, &content).unwrap(), stored);
+    let held = |store: &Memory| {
+        let names = store.list("objects").unwrap();
+        assert_eq!(names.len(), 1);
+        (names[0].clone(), store.read(&names[0], 1 << 30).unwrap().unwrap())
+    };
+    let (name, bytes) = held(&files);
+    assert!(name.as_str().ends_with(".zst") && bytes.len() < content.len() / 2);
+    assert_eq!(held(&slices), (name.clone(), bytes.clone()));
+    assert_eq!(read_object(&files, &stored.blake3, stored.size).unwrap().as_deref(), Some(&content[..]));
+    assert_eq!(put_file(&files, &path).unwrap(), stored, "it is held already");
+    files.publish(&name, &bytes[..bytes.len() / 2]).unwrap();
+    assert_eq!(object_state(&files, &stored.blake3, stored.size).unwrap(), ObjectState::Damaged);
+    assert_eq!(put_file(&files, &path).unwrap(), stored);
+    assert_eq!(held(&files), (name, bytes), "it is healed");
+    // Other bytes than were promised are found while they are compressed.
+    let other = Memory::new();
+    let wrong = put_from(&other, &digest_slice(&content[1..]), || Box::new(&content[..]), "a file");
+    assert!(matches!(wrong, Err(StoreError::Changed { name }) if name == "a file"));
+    assert!(other.list("objects").unwrap().is_empty());
 }
 
 #[test]

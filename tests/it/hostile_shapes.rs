@@ -206,8 +206,9 @@ fn large_samples_are_imported_or_refused_in_bounded_memory() {
         assert!(run.code == 0 && run.peak <= MOST, "exit {}, {} MiB: {}", run.code, run.peak, run.stderr);
         println!("{:>4} MiB: {arguments:?} --dry-run, backwards {backwards}", run.peak);
     }
+    // Beside that what a large object is read into, 24 MiB, and some 3 MiB for each core that compresses it, of eight at most.
     let run = watch(&sandbox, &["import", "lm-eval", "samples_t.jsonl"], b"", 0);
-    assert!(run.code == 0 && run.peak <= MOST, "exit {}, {} MiB: {}", run.code, run.peak, run.stderr);
+    assert!(run.code == 0 && run.peak <= MOST + 48, "exit {}, {} MiB: {}", run.code, run.peak, run.stderr);
 }
 
 #[test]
