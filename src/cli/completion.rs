@@ -16,7 +16,12 @@ pub struct Arguments {
 /// Prints the script.
 pub fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut super::command_line(|_| true), "proofmark", &mut script);
+    clap_complete::generate(
+        arguments.shell,
+        &mut super::command_line(super::COMMANDS, |_| true),
+        "proofmark",
+        &mut script,
+    );
     context.print_bytes(&script)?;
     Ok(Exit::Yes)
 }

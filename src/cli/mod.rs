@@ -170,10 +170,10 @@ commands! {
     ("completion", completion, "Print a shell completion script"),
 }
 
-/// The command line. Only the commands that are wanted can be parsed: describing all of them to the parser takes longer
-/// than most commands run.
-fn command_line(wanted: impl Fn(&str) -> bool) -> clap::Command {
-    let described = COMMANDS.iter().map(|entry| {
+/// The command line with some of the commands; only those that are wanted can be parsed. Describing all of them to the
+/// parser takes longer than most commands run.
+fn command_line<'a>(described: impl IntoIterator<Item = &'a Entry>, wanted: impl Fn(&str) -> bool) -> clap::Command {
+    let described = described.into_iter().map(|entry| {
         let command = clap::Command::new(entry.name);
         let command = if wanted(entry.name) { (entry.takes)(command) } else { command };
         command.about(entry.about).long_about(None)
@@ -183,7 +183,18 @@ fn command_line(wanted: impl Fn(&str) -> bool) -> clap::Command {
 
 fn parse(arguments: &[OsString]) -> Result<(Global, Ready), clap::Error> {
     // The command stands among the words as it is; that others may equal a command's name costs only time.
-    let mut line = command_line(|name| arguments.iter().any(|argument| argument == name));
+    let wanted = |name: &str| arguments.iter().any(|argument| argument == name);
+    let few = command_line(COMMANDS.iter().filter(|entry| wanted(entry.name)), wanted);
+    match parse_with(few, arguments) {
+        // Help lists all commands, and whoever mistyped one is told of those like it.
+        Err(error) if error.kind() != ErrorKind::DisplayVersion => {
+            parse_with(command_line(COMMANDS, wanted), arguments)
+        }
+        parsed => parsed,
+    }
+}
+
+fn parse_with(mut line: clap::Command, arguments: &[OsString]) -> Result<(Global, Ready), clap::Error> {
     let mut matches = line.try_get_matches_from_mut(arguments)?;
     let global = Global::from_arg_matches(&matches)?;
     let (name, mut taken) = matches.remove_subcommand().unwrap_or_default();
