@@ -38,8 +38,10 @@ impl KeyFile {
             return Err(Failure::refused(format!("`{}` is {kind}, and a key file is wanted", path.display()))
                 .hint("name the key file itself; `PROOFMARK_KEY` takes a key's text from the environment"));
         }
-        let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 1));
-        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        // Room for all that is read: growing would leave a copy behind that nobody wipes.
+        let most = found.len().min(MOST_BYTES) + 1;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(most as usize));
+        file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() as u64 > MOST_BYTES {
             return Err(Failure::refused(format!("`{}` is longer than any key (64 KiB)", path.display())));
         }

@@ -4,6 +4,8 @@
 //! checkpoint can always be made again from them, so they need no fsync of their own, except that a tile which will not
 //! be written again is settled when it is full.
 
+use std::borrow::Cow;
+
 use super::snapshot::{MAX_BUNDLE_BYTES, is_missing, present, read_bundle, read_tile};
 use super::{LedgerError, LogIdentity, checkpoint_name};
 use crate::merkle::{Bundle, BundleWriter, Checkpoint, Frontier, Note, TileName, leaf_hash, partial_tiles};
@@ -53,7 +55,7 @@ impl<'a> Writer<'a> {
             // The last bundle may still be staged: a file system may lose its move and keep the tiles.
             Ok(frontier) if last_bundle_is_placed(store, &checkpoint)? => frontier,
             _ => {
-                apply(store, &checkpoint, &cell, Frontier::new())?;
+                apply(store, &checkpoint, &cell, Frontier::new(), None)?;
                 load_edge(store, &checkpoint)?
             }
         };
@@ -86,14 +88,15 @@ impl<'a> Writer<'a> {
     ) -> Result<(), LedgerError> {
         let checkpoint = Checkpoint::new(origin, self.frontier.head())?;
         let note = sign(&checkpoint)?.encode();
-        if let Some((bundle, mut bytes)) = self.bundles.partial_bundle() {
+        let partial = self.bundles.partial_bundle();
+        if let Some((bundle, mut bytes)) = partial {
             self.store.put(&staged_name(bundle)?, &mut bytes)?;
         }
         if !self.lock.swap(self.cell.as_deref(), &note)? {
             discard_staged(self.store)?;
             return Err(LedgerError::Contention);
         }
-        apply(self.store, &checkpoint, &note, self.base)?;
+        apply(self.store, &checkpoint, &note, self.base, partial)?;
         remember(&note)
     }
 }
@@ -116,7 +119,7 @@ fn settle_cell(
     if published.size() < authoritative.size() {
         // A writer died between the swap and publishing; its bundles are durable.
         let edge = load_edge(store, &published).unwrap_or_default();
-        apply(store, &authoritative, &cell, edge).map_err(|error| lost(error, &cell, &published_note, log))?;
+        apply(store, &authoritative, &cell, edge, None).map_err(|error| lost(error, &cell, &published_note, log))?;
         return Ok((cell, authoritative));
     }
     // The folder was brought forward from elsewhere: only an extension of what was authoritative here is believed.
@@ -151,8 +154,15 @@ fn load_edge(store: &dyn Store, checkpoint: &Checkpoint) -> Result<Frontier, Led
 }
 
 /// Publishes everything that an authoritative checkpoint implies: tiles from the bundles, the bundles at their places,
-/// and the checkpoint last. `edge` is where to begin; the empty edge makes every tile again.
-fn apply(store: &dyn Store, checkpoint: &Checkpoint, note: &[u8], mut edge: Frontier) -> Result<(), LedgerError> {
+/// and the checkpoint last. `edge` is where to begin; the empty edge makes every tile again. `staged` is the last bundle, where
+/// it was staged just now.
+fn apply(
+    store: &dyn Store,
+    checkpoint: &Checkpoint,
+    note: &[u8],
+    mut edge: Frontier,
+    staged: Option<(TileName, &[u8])>,
+) -> Result<(), LedgerError> {
     let old = edge.size();
     if old == 0 {
         refuse_other_entries(store, checkpoint)?;
@@ -160,7 +170,10 @@ fn apply(store: &dyn Store, checkpoint: &Checkpoint, note: &[u8], mut edge: Fron
     let mut finished = Vec::new();
     for index in old / WIDTH..checkpoint.size().div_ceil(WIDTH) {
         let Some(bundle) = bundle_at(checkpoint, index) else { break };
-        let (staged, bytes) = staged_or_published(store, bundle)?;
+        let (staged, bytes) = match staged.filter(|(at_hand, _)| *at_hand == bundle) {
+            Some((_, bytes)) => (Some(staged_name(bundle)?), Cow::Borrowed(bytes)),
+            None => staged_or_published(store, bundle).map(|(staged, bytes)| (staged, Cow::Owned(bytes)))?,
+        };
         let fresh = old.saturating_sub(index * WIDTH) as usize;
         for entry in Bundle::parse(&bytes, bundle.width())?.entries().skip(fresh) {
             edge.push::<LedgerError>(leaf_hash(entry), |tile, bytes| {
@@ -182,7 +195,11 @@ fn apply(store: &dyn Store, checkpoint: &Checkpoint, note: &[u8], mut edge: Fron
         return Err(LedgerError::Root { size: checkpoint.size() });
     }
     for (tile, bytes) in edge.partial_tiles() {
-        store.publish(&final_name(tile)?, bytes)?;
+        let name = final_name(tile)?;
+        // The edge was read from the tiles of the size before: one that did not grow is there as it must be.
+        if !partial_tiles(old).any(|older| older == tile) || store.size(&name)? != Some(bytes.len() as u64) {
+            store.publish(&name, bytes)?;
+        }
     }
     store.settle(&finished)?;
     store.publish(&checkpoint_name()?, note)?;
@@ -221,6 +238,9 @@ fn refuse_other_entries(store: &dyn Store, checkpoint: &Checkpoint) -> Result<()
 fn prune(store: &dyn Store, previous: u64, size: u64) -> Result<(), LedgerError> {
     for tile in partial_tiles(previous) {
         let now = partial_tiles(size).find(|newer| newer.full() == tile.full());
+        if now == Some(tile) {
+            continue;
+        }
         let kept = now.map(|newer| [tile.width(), newer.width()]);
         for shelf in [Some(tile), tile.bundle()].into_iter().flatten() {
             for name in store.list(&format!("{}.p", shelf.full()))? {
@@ -255,5 +275,5 @@ pub(super) fn finish_interrupted(store: &dyn Store, found: LedgerError) -> Resul
     let entries = Bundle::parse(&bytes, first.width())?;
     let log = LogIdentity::of_genesis(entries.entries().next().ok_or(LedgerError::NoTrust)?)?;
     let checkpoint = log.checkpoint(&cell)?;
-    apply(store, &checkpoint, &cell, Frontier::new())
+    apply(store, &checkpoint, &cell, Frontier::new(), None)
 }

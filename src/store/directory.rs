@@ -336,8 +336,9 @@ impl Store for Directory {
     fn read(&self, name: &Name, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(file) = self.open_plain(name)? else { return Ok(None) };
         let size = file.metadata().map_err(|error| StoreError::io("look at", name, error))?.len();
-        // One read for all of it, and one that finds the end.
-        read_whole(name, file, size.saturating_add(1), limit).map(Some)
+        // One read for all of it, and one that finds the end; room for an entry more, since adding one to a bundle that was
+        // read would copy all of it.
+        read_whole(name, file, size.saturating_add(size / 8 + 1), limit).map(Some)
     }
 
     fn size(&self, name: &Name) -> Result<Option<u64>, StoreError> {
