@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ReceiptError, Statement};
 use crate::object::{ReceiptId, encode, parse_canonical};
-use crate::trust::{KeyId, PreparedKey, PublicKey, Signature, Signer, TrustError};
+use crate::trust::{HalfVerified, KeyId, PreparedKey, PublicKey, Signature, Signer};
 
 /// The payload type of every receipt.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -73,9 +73,8 @@ impl<'a> Members<'a> {
 
 /// What DSSE signs: `DSSEv1 SP len(type) SP type SP len(payload) SP payload`, lengths in decimal bytes.
 pub fn pre_authentication_encoding(payload: &[u8]) -> Vec<u8> {
-    let mut encoding = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len()).into_bytes();
-    encoding.extend_from_slice(payload);
-    encoding
+    let heading = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len());
+    [heading.as_bytes(), payload].concat()
 }
 
 /// The exact bytes of a receipt, if they are not too many.
@@ -142,24 +141,23 @@ impl Receipt {
 
     /// Checks the signature under a key, which must be the one that the envelope names.
     pub fn verify(&self, key: &PublicKey) -> Result<(), ReceiptError> {
-        self.checked_with(&key.fingerprint(), |message| key.verify(message, &self.signature))
+        self.names(&key.fingerprint())?;
+        let message = pre_authentication_encoding(&self.payload);
+        key.verify(&message, &self.signature).map_err(ReceiptError::BadSignature)
     }
 
-    /// As [`Receipt::verify`], with a key that was prepared for many receipts.
-    pub fn verify_prepared(&self, id: &KeyId, key: &PreparedKey) -> Result<(), ReceiptError> {
-        self.checked_with(id, |message| key.verify(message, &self.signature))
+    /// As [`Receipt::verify`] but for the last step, which [`settle`](crate::trust::settle) takes for many receipts.
+    pub fn half_verify<'k>(&self, id: &KeyId, key: &'k PreparedKey) -> Result<HalfVerified<'k>, ReceiptError> {
+        self.names(id)?;
+        Ok(key.half(&pre_authentication_encoding(&self.payload), &self.signature))
     }
 
-    fn checked_with(
-        &self,
-        checked: &KeyId,
-        verify: impl FnOnce(&[u8]) -> Result<(), TrustError>,
-    ) -> Result<(), ReceiptError> {
-        if *checked != self.key {
-            let (named, checked) = (self.key.clone(), checked.clone());
-            return Err(ReceiptError::OtherKey { receipt: self.id, named, checked });
+    fn names(&self, checked: &KeyId) -> Result<(), ReceiptError> {
+        if *checked == self.key {
+            return Ok(());
         }
-        verify(&pre_authentication_encoding(&self.payload)).map_err(ReceiptError::BadSignature)
+        let (named, checked) = (self.key.clone(), checked.clone());
+        Err(ReceiptError::OtherKey { receipt: self.id, named, checked })
     }
 
     /// BLAKE3 of the exact bytes.

@@ -22,7 +22,7 @@ pub use agent::{AgentSigner, AgentStream, Identity, identities};
 pub use amendment::Amendment;
 pub use error::TrustError;
 pub use key::{KeyId, PublicKey, Signature};
-pub use prepared::PreparedKey;
+pub use prepared::{HalfVerified, PreparedKey, settle};
 pub use refusal::Refusal;
 pub use secret::{Encryption, SecretKey, Signer};
 pub use signers::{AllowedSigner, format_allowed_signers, parse_allowed_signers};

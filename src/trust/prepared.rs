@@ -4,12 +4,14 @@
 //! the time goes into some 250 doublings that S·B and k·A share. Here every needed power-of-two multiple of −A is
 //! computed once per key, and of B once per process, so that R' is a sum of table entries without any doubling
 //! (the fixed-base comb of Pippenger, as in section 4 of the Ed25519 paper by Bernstein et al., 2011). S and k are
-//! public, so entries are picked by plain indexing. There is no batch equation: each signature gets its own answer.
+//! public, so entries are picked by plain indexing. There is no batch equation: each signature gets its own answer, but
+//! many of them can share the one field inversion that encoding R' takes (Montgomery's trick).
 
 use std::fmt;
 use std::sync::LazyLock;
 
 use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT, EIGHT_TORSION};
+use curve25519_dalek::edwards::CompressedEdwardsY;
 use curve25519_dalek::traits::Identity;
 use curve25519_dalek::{EdwardsPoint, Scalar};
 use sha2::{Digest, Sha512};
@@ -110,27 +112,59 @@ impl PreparedKey {
     /// # Errors
     /// [`TrustError::BadSignature`].
     pub fn verify(&self, message: &[u8], signature: &Signature) -> Result<(), TrustError> {
-        if self.holds(message, signature) {
-            Ok(())
-        } else {
-            Err(TrustError::BadSignature { key: self.key.fingerprint() })
-        }
+        let half = self.half(message, signature);
+        half.answer(half.recomputed.map(|point| point.compress()))
     }
 
-    fn holds(&self, message: &[u8], signature: &Signature) -> bool {
+    /// Verifies all but the last step, which [`settle`] takes for many.
+    pub fn half(&self, message: &[u8], signature: &Signature) -> HalfVerified<'_> {
         let (r, s) = halves(&signature.0);
-        let Some(s) = Option::<Scalar>::from(Scalar::from_canonical_bytes(s)) else { return false };
-        if SMALL_ORDER.contains(&r) {
-            return false;
-        }
+        let s = Option::<Scalar>::from(Scalar::from_canonical_bytes(s)).filter(|_| !SMALL_ORDER.contains(&r));
+        let recomputed = s.map(|s| self.recompute(&r, &s, message));
+        HalfVerified { key: &self.key, r, recomputed }
+    }
+
+    /// R' = S·B − k·A.
+    fn recompute(&self, r: &[u8; 32], s: &Scalar, message: &[u8]) -> EdwardsPoint {
         let hash = Sha512::new().chain_update(r).chain_update(self.key.raw()).chain_update(message);
         let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
         let mut picked = Vec::with_capacity(Comb::<BASE_WIDTH>::ROWS + Comb::<KEY_WIDTH>::ROWS);
-        BASE_POINT.pick(&s, &mut picked);
+        BASE_POINT.pick(s, &mut picked);
         self.negated.pick(&k, &mut picked);
-        // Equal to a canonical encoding byte for byte: a non-canonical R, or one that is no point, cannot pass.
-        sum(&picked).compress().to_bytes() == r
+        sum(&picked)
     }
+}
+
+/// A signature whose R is still to be compared with R'.
+pub struct HalfVerified<'k> {
+    key: &'k PublicKey,
+    r: [u8; 32],
+    /// R'; `None` where the signature is refused already.
+    recomputed: Option<EdwardsPoint>,
+}
+
+impl HalfVerified<'_> {
+    /// Good only if R is, byte for byte, the canonical encoding of R': a non-canonical R, or one that is no point, cannot
+    /// pass.
+    fn answer(&self, encoded: Option<CompressedEdwardsY>) -> Result<(), TrustError> {
+        match encoded {
+            Some(encoded) if encoded.as_bytes() == &self.r => Ok(()),
+            _ => Err(TrustError::BadSignature { key: self.key.fingerprint() }),
+        }
+    }
+}
+
+impl fmt::Debug for HalfVerified<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HalfVerified(under {})", self.key)
+    }
+}
+
+/// The answers of [`PreparedKey::verify`], each for its own signature and in their order, for one field inversion in all.
+pub fn settle(signatures: &[HalfVerified<'_>]) -> Vec<Result<(), TrustError>> {
+    let points: Vec<_> = signatures.iter().filter_map(|one| one.recomputed).collect();
+    let mut encoded = EdwardsPoint::compress_batch_alloc(&points).into_iter();
+    signatures.iter().map(|one| one.answer(one.recomputed.and_then(|_| encoded.next()))).collect()
 }
 
 fn halves(signature: &[u8; 64]) -> ([u8; 32], [u8; 32]) {
@@ -175,6 +209,36 @@ mod tests {
             let mut picked = Vec::new();
             BASE_POINT.pick(&scalar, &mut picked);
             assert_eq!(sum(&picked), EdwardsPoint::mul_base(&scalar));
+        }
+    }
+
+    #[test]
+    fn settling_many_answers_each_as_it_is_answered_alone() {
+        let secrets = [[1; 32], [2; 32]].map(SecretKey::generate);
+        let keys = [0, 1].map(|one| PreparedKey::new(secrets[one].public()));
+        assert!(settle(&[]).is_empty());
+        for count in [1usize, 2, 7, 64] {
+            let message = |at: usize| [at as u8; 40];
+            let signed = |at: usize| {
+                let mut signature = secrets[at % 2].sign(&message(at)).unwrap();
+                match at % 7 {
+                    // S that is not below the group order, another S, another R, an R of small order.
+                    1 => signature.0[63] |= 0xf0,
+                    3 => signature.0[40] ^= 1,
+                    4 => signature.0[3] ^= 1,
+                    5 => signature.0[..32].copy_from_slice(&SMALL_ORDER[at % 8]),
+                    _ => {}
+                }
+                signature
+            };
+            let halves: Vec<_> = (0..count).map(|at| keys[at % 2].half(&message(at), &signed(at))).collect();
+            let answers = settle(&halves);
+            assert_eq!(answers.len(), count);
+            for (at, answer) in answers.into_iter().enumerate() {
+                let alone = secrets[at % 2].public().verify(&message(at), &signed(at));
+                assert_eq!(answer.is_ok(), alone.is_ok(), "{at} of {count}");
+                assert_eq!(answer.is_ok(), ![1, 3, 4, 5].contains(&(at % 7)), "{at} of {count}");
+            }
         }
     }
 

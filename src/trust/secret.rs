@@ -4,6 +4,7 @@ use std::fmt;
 
 use ed25519_dalek::{Signer as _, SigningKey};
 use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey, KeypairData};
+use ssh_key::public::Ed25519PublicKey;
 use ssh_key::{Cipher, Kdf, LineEnding, PrivateKey};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -103,7 +104,8 @@ impl SecretKey {
         if comment.len() > MOST_COMMENT || comment.chars().any(char::is_control) {
             return Err(TrustError::KeyComment);
         }
-        let pair = Ed25519Keypair::from(Ed25519PrivateKey::from_bytes(self.signing.as_bytes()));
+        let private = Ed25519PrivateKey::from_bytes(self.signing.as_bytes());
+        let pair = Ed25519Keypair { public: Ed25519PublicKey(*self.public.raw()), private };
         let mut key = PrivateKey::new(KeypairData::Ed25519(pair), comment).map_err(damaged)?;
         if let Some(Encryption { passphrase, salt }) = encryption {
             if passphrase.is_empty() {

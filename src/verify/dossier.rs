@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::about::About;
 use super::docket::Docket;
-use super::entries::{Entry, Keyring};
+use super::entries::Entry;
 use super::finding::{Axis, Code, Finding, NoticeCode};
 use super::opening::Opening;
 use super::receipts::Receipts;
@@ -112,12 +112,12 @@ fn proven(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), VerifyError> {
     let (carried, mut history): (BTreeSet<u64>, _) = (dossier.proven().collect(), History::default());
-    let (total, keys) = (carried.len() as u64, Keyring::default());
+    let total = carried.len() as u64;
     let mut kept = Vec::new();
     for (done, index) in (1..).zip(&carried) {
         let Some(proof) = dossier.proof(*index).map_err(VerifyError::Store)? else { continue };
         let (bytes, file) = (proof.extra().unwrap_or_default(), dossier.file_of(*index));
-        let entry = Entry::read(*index, bytes, &keys);
+        let entry = Entry::read(*index, bytes);
         docket.count(Axis::Log, "receipts", 1);
         if let Err(error) = proof.verify(&leaf_hash(bytes)) {
             let expected = format!("receipt #{index}, proven to be under the checkpoint");

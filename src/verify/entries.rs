@@ -12,10 +12,13 @@ use crate::merkle::{TileName, leaf_hash};
 use crate::object::{ReceiptId, Sha256};
 use crate::receipt::{Receipt, ReceiptError};
 use crate::store::Store;
-use crate::trust::{KeyId, PreparedKey, PublicKey};
+use crate::trust::{KeyId, PreparedKey, PublicKey, settle};
 
 /// Receipts from which on preparing a key for many signatures pays.
 const WORTH_PREPARING: u64 = 64;
+
+/// Neighbours whose signatures share one inversion: enough for its part in each to be small, few enough to go around.
+const CHECKED_TOGETHER: usize = 32;
 
 /// The most keys that are prepared, 640 KiB each.
 const MOST_PREPARED: usize = 32;
@@ -43,12 +46,26 @@ impl Keyring {
         self.keys.par_extend(fresh.par_iter().map(ready));
     }
 
-    /// Whether the signature is good; `None` where the key is not known.
-    pub(super) fn check(&self, receipt: &Receipt) -> Option<Result<(), ReceiptError>> {
-        Some(match self.keys.get(receipt.key())? {
-            Key::Plain(key) => receipt.verify(key),
-            Key::Prepared(key) => receipt.verify_prepared(receipt.key(), key),
-        })
+    /// Checks the signatures of entries together, where they are receipts and their keys are known.
+    fn check(&self, entries: &mut [Entry]) {
+        let (mut open, mut halves) = (Vec::new(), Vec::new());
+        for Entry { receipt, signature, .. } in entries {
+            let Ok(receipt) = receipt else { continue };
+            match self.keys.get(receipt.key()) {
+                None => {}
+                Some(Key::Plain(key)) => *signature = Some(receipt.verify(key)),
+                Some(Key::Prepared(key)) => match receipt.half_verify(receipt.key(), key) {
+                    Ok(half) => {
+                        open.push(signature);
+                        halves.push(half);
+                    }
+                    Err(error) => *signature = Some(Err(error)),
+                },
+            }
+        }
+        for (signature, answer) in open.into_iter().zip(settle(&halves)) {
+            *signature = Some(answer.map_err(ReceiptError::BadSignature));
+        }
     }
 }
 
@@ -60,16 +77,16 @@ pub(super) struct Entry {
     /// Of the same bytes: what the subject of a later receipt says.
     pub(super) sha256: Sha256,
     pub(super) receipt: Result<Receipt, ReceiptError>,
-    /// As [`Keyring::check`] says; `None` too where the entry is no receipt.
+    /// Whether it is good; `None` where the key is not known, or the entry is no receipt.
     pub(super) signature: Option<Result<(), ReceiptError>>,
 }
 
 impl Entry {
-    pub(super) fn read(index: u64, bytes: &[u8], keys: &Keyring) -> Self {
+    /// Reads an entry; its signature is not looked at.
+    pub(super) fn read(index: u64, bytes: &[u8]) -> Self {
         let receipt = Receipt::parse(bytes);
-        let signature = receipt.as_ref().ok().and_then(|receipt| keys.check(receipt));
         let id = receipt.as_ref().map_or_else(|_| ReceiptId::of(bytes), Receipt::id);
-        Self { index, leaf: leaf_hash(bytes), id, sha256: Sha256::of(bytes), receipt, signature }
+        Self { index, leaf: leaf_hash(bytes), id, sha256: Sha256::of(bytes), receipt, signature: None }
     }
 }
 
@@ -125,8 +142,9 @@ fn read_bundle(
     }
     let first = bundle.index() * WIDTH;
     // Small bundles come alone, and then this is where the cores are used.
-    read.entries =
-        entries.par_iter().enumerate().map(|(at, entry)| Entry::read(first + at as u64, entry, keys)).collect();
+    let indexed = entries.par_iter().enumerate();
+    indexed.map(|(at, entry)| Entry::read(first + at as u64, entry)).collect_into_vec(&mut read.entries);
+    read.entries.par_chunks_mut(CHECKED_TOGETHER).for_each(|neighbours| keys.check(neighbours));
     for older in survey.narrower(bundle) {
         read.findings.extend(older_bundle(store, older, &bytes, &entries)?);
     }

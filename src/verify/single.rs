@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::about::About;
 use super::docket::Docket;
-use super::entries::{Entry, Keyring};
+use super::entries::Entry;
 use super::finding::{Axis, Code, Finding, NoticeCode, chain};
 use super::standing::{Judged, Standings};
 use super::survey::{Content, content};
@@ -36,7 +36,7 @@ pub(super) fn examine(audit: &mut Audit<'_>, index: u64, docket: &mut Docket) ->
     for (index, entry) in bytes {
         let (Some(entry), Some(bundle)) = (entry, bundle_of(index, size)) else { continue };
         docket.count(Axis::Log, "receipts", 1);
-        entries.insert(index, (bundle.to_string(), Entry::read(index, &entry, &Keyring::default())));
+        entries.insert(index, (bundle.to_string(), Entry::read(index, &entry)));
     }
     let mut judged = judge(audit, index, &snapshot, &entries, docket);
     let mut kept = Vec::new();

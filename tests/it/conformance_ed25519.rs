@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
-use proofmark::trust::{PreparedKey, PublicKey, SecretKey, Signature, Signer, TrustError};
+use proofmark::trust::{PreparedKey, PublicKey, SecretKey, Signature, Signer, TrustError, settle};
 use proptest::prelude::*;
 use serde::Deserialize;
 
@@ -45,8 +45,9 @@ fn vectors() -> Vec<Vector> {
 #[test]
 fn every_edge_case_is_decided_by_the_strict_rule() {
     let (mut accepted, mut refused_keys, mut refused_signatures) = (0, 0, 0);
-    let mut tables = HashMap::new();
-    for vector in vectors() {
+    let (mut tables, mut answers) = (HashMap::new(), Vec::new());
+    let vectors = vectors();
+    for vector in &vectors {
         let number = vector.number;
         let key = match PublicKey::from_raw(&bytes(&vector.key)) {
             Ok(key) => key,
@@ -70,9 +71,22 @@ fn every_edge_case_is_decided_by_the_strict_rule() {
         let prepared = prepared.verify(vector.msg.as_bytes(), &signature).is_ok();
         assert_eq!(single, vector.is_to_be_accepted(), "{number}: {:?}", vector.flags);
         assert_eq!(prepared, single, "{number}: {:?}", vector.flags);
-        if single { accepted += 1 } else { refused_signatures += 1 }
+        if single {
+            accepted += 1
+        } else {
+            refused_signatures += 1
+        }
+        answers.push((key, vector.msg.as_bytes(), signature, single));
     }
     assert_eq!((accepted, refused_keys, refused_signatures), (43, 526, 345));
+    // All at once, whatever stands beside each: the good among the bad stay good, and the other way round.
+    for together in [1, 2, 16, answers.len()] {
+        for part in answers.chunks(together) {
+            let halves: Vec<_> = part.iter().map(|(key, message, one, _)| tables[key].half(message, one)).collect();
+            let settled: Vec<_> = settle(&halves).iter().map(Result::is_ok).collect();
+            assert_eq!(settled, part.iter().map(|(_, _, _, single)| *single).collect::<Vec<_>>(), "{together} at once");
+        }
+    }
 }
 
 /// The group order L = 2^252 + 27742317777372353535851937790883648493 (RFC 8032, section 5.1), little-endian.
@@ -136,6 +150,10 @@ proptest! {
         let signed = if cut { &message[..message.len() / 2] } else { &message[..] };
         let single = secret.public().verify(signed, &signature).is_ok();
         prop_assert_eq!(prepared.verify(signed, &signature).is_ok(), single);
+        let beside = secret.sign(b"beside").unwrap();
+        let halves = [prepared.half(b"beside", &beside), prepared.half(signed, &signature), prepared.half(b"beside", &beside)];
+        let settled: Vec<_> = settle(&halves).iter().map(Result::is_ok).collect();
+        prop_assert_eq!(settled, [true, single, true]);
         let untouched = r.is_none() && signature == secret.sign(&message).unwrap() && signed.len() == message.len();
         prop_assert_eq!(single, untouched);
     }
