@@ -8,12 +8,13 @@
 //! many of them can share the one field inversion that encoding R' takes (Montgomery's trick).
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT, EIGHT_TORSION};
 use curve25519_dalek::edwards::CompressedEdwardsY;
 use curve25519_dalek::traits::Identity;
 use curve25519_dalek::{EdwardsPoint, Scalar};
+use rayon::prelude::*;
 use sha2::{Digest, Sha512};
 
 use super::{PublicKey, Signature, TrustError};
@@ -23,7 +24,17 @@ const BASE_WIDTH: usize = 10;
 /// Bits of a digit for a key, whose table takes 640 KiB.
 const KEY_WIDTH: usize = 8;
 
-static BASE_POINT: LazyLock<Comb<BASE_WIDTH>> = LazyLock::new(|| Comb::new(ED25519_BASEPOINT_POINT));
+/// The base point's table, made by the first call in a process.
+fn base_point() -> &'static Comb<BASE_WIDTH> {
+    static TABLE: OnceLock<Comb<BASE_WIDTH>> = OnceLock::new();
+    TABLE.get().unwrap_or_else(|| {
+        // Made on all cores, and so not under the lock: a thread that waits for the others takes up other work, which may
+        // come here again.
+        let made = Comb::new(ED25519_BASEPOINT_POINT);
+        TABLE.get_or_init(|| made)
+    })
+}
+
 static SMALL_ORDER: LazyLock<[[u8; 32]; 8]> = LazyLock::new(|| EIGHT_TORSION.map(|point| point.compress().to_bytes()));
 
 /// The multiples of a point P that any scalar multiple of it is a sum of: row i holds 1·2^(W i)·P to 2^(W - 1)·2^(W i)·P,
@@ -35,42 +46,55 @@ impl<const W: usize> Comb<W> {
     /// Digits of a scalar below 2^253 and the carry out of the last one.
     const ROWS: usize = 254_usize.div_ceil(W);
 
+    /// The rows on all cores: each follows from its first entry, and those from each other by doubling alone.
     fn new(point: EdwardsPoint) -> Self {
-        let mut entries = Vec::with_capacity(Self::ROWS * Self::ROW);
-        let mut unit = point;
-        for _ in 0..Self::ROWS {
-            let mut multiple = unit;
-            for _ in 1..Self::ROW {
-                entries.push(multiple);
-                multiple += unit;
+        let firsts = std::iter::successors(Some(point), |first| Some((0..W).fold(*first, |point, _| point + point)));
+        let firsts: Vec<_> = firsts.take(Self::ROWS).collect();
+        let mut entries = vec![EdwardsPoint::identity(); Self::ROWS * Self::ROW];
+        entries.par_chunks_exact_mut(Self::ROW).zip(&firsts).for_each(|(row, first)| {
+            let mut multiple = EdwardsPoint::identity();
+            for entry in row {
+                multiple += first;
+                *entry = multiple;
             }
-            entries.push(multiple);
-            unit = multiple + multiple;
-        }
+        });
         Self(entries)
     }
 
-    /// Appends the entries that add up to scalar · P, each with whether it is to be subtracted, in variable time. They are
-    /// copied out before anything is added: reads that miss the cache then overlap, instead of each holding up an addition.
-    fn pick(&self, scalar: &Scalar, picked: &mut Vec<(bool, EdwardsPoint)>) {
+    /// Adds the entries that add up to scalar · P to those picked, each with whether it is to be subtracted, in variable time.
+    /// They are copied out before any is added: reads that miss the cache then overlap, instead of each holding up an addition.
+    fn pick(&self, scalar: &Scalar, picked: &mut Picked) {
         for (digit, row) in signed_digits::<W>(scalar).zip(self.0.chunks_exact(Self::ROW)) {
             if let Some(place) = usize::from(digit.unsigned_abs()).checked_sub(1) {
-                picked.push((digit < 0, row[place]));
+                picked.points[picked.count] = (digit < 0, row[place]);
+                picked.count += 1;
             }
         }
     }
 }
 
-fn sum(picked: &[(bool, EdwardsPoint)]) -> EdwardsPoint {
-    let mut sum = EdwardsPoint::identity();
-    for (negative, point) in picked {
-        if *negative {
-            sum -= point;
-        } else {
-            sum += point;
-        }
+/// Entries of both tables, at most one of each row.
+struct Picked {
+    points: [(bool, EdwardsPoint); Comb::<BASE_WIDTH>::ROWS + Comb::<KEY_WIDTH>::ROWS],
+    count: usize,
+}
+
+impl Picked {
+    fn none() -> Self {
+        Self { points: [(false, EdwardsPoint::identity()); _], count: 0 }
     }
-    sum
+
+    fn sum(&self) -> EdwardsPoint {
+        let mut sum = EdwardsPoint::identity();
+        for (negative, point) in &self.points[..self.count] {
+            if *negative {
+                sum -= point;
+            } else {
+                sum += point;
+            }
+        }
+        sum
+    }
 }
 
 /// The scalar's digits from -2^(W - 1) to 2^(W - 1), lowest first: the sum of digit · 2^(W i) is the scalar.
@@ -93,13 +117,14 @@ fn signed_digits<const W: usize>(scalar: &Scalar) -> impl Iterator<Item = i16> {
 pub struct PreparedKey {
     key: PublicKey,
     negated: Comb<KEY_WIDTH>,
+    base: &'static Comb<BASE_WIDTH>,
 }
 
 impl PreparedKey {
-    /// Builds the table. Takes about as long as twenty calls of [`PublicKey::verify`]. The first
-    /// [`PreparedKey::verify`] of a process builds that of the base point as well, about a hundred calls.
+    /// Builds the table. Takes about as long as twenty calls of [`PublicKey::verify`]; the first of a process builds that of
+    /// the base point as well, about sixty calls. Both on all cores.
     pub fn new(key: &PublicKey) -> Self {
-        Self { key: *key, negated: Comb::new(-key.point()) }
+        Self { key: *key, negated: Comb::new(-key.point()), base: base_point() }
     }
 
     /// The key itself.
@@ -128,10 +153,10 @@ impl PreparedKey {
     fn recompute(&self, r: &[u8; 32], s: &Scalar, message: &[u8]) -> EdwardsPoint {
         let hash = Sha512::new().chain_update(r).chain_update(self.key.raw()).chain_update(message);
         let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
-        let mut picked = Vec::with_capacity(Comb::<BASE_WIDTH>::ROWS + Comb::<KEY_WIDTH>::ROWS);
-        BASE_POINT.pick(s, &mut picked);
+        let mut picked = Picked::none();
+        self.base.pick(s, &mut picked);
         self.negated.pick(&k, &mut picked);
-        sum(&picked)
+        picked.sum()
     }
 }
 
@@ -206,9 +231,9 @@ mod tests {
         for scalar in [Scalar::ZERO, Scalar::ONE, half, order_minus(1), order_minus(2), order_minus(1 << 60)] {
             assert_eq!(sum_of_digits::<BASE_WIDTH>(&scalar), scalar);
             assert_eq!(sum_of_digits::<KEY_WIDTH>(&scalar), scalar);
-            let mut picked = Vec::new();
-            BASE_POINT.pick(&scalar, &mut picked);
-            assert_eq!(sum(&picked), EdwardsPoint::mul_base(&scalar));
+            let mut picked = Picked::none();
+            base_point().pick(&scalar, &mut picked);
+            assert_eq!(picked.sum(), EdwardsPoint::mul_base(&scalar));
         }
     }
 

@@ -286,15 +286,15 @@ impl Statement {
         let (Some(person), Some(record)) = (self.person_of(key), self.record_of(key)) else {
             return Err(Refusal::UnknownKey { key: key.clone(), role, version, holders: self.holders(role) });
         };
-        let (name, key) = (person.name.clone(), key.clone());
-        match record.status {
-            Standing::Compromised => Err(Refusal::Compromised { person: name, key, role, version }),
-            Standing::Retired => Err(Refusal::Retired { person: name, key, role, version }),
-            Standing::Active if person.has(role) => Ok(person),
-            Standing::Active => {
-                Err(Refusal::LacksRole { person: name, key, role, version, holders: self.holders(role) })
-            }
+        if record.status == Standing::Active && person.has(role) {
+            return Ok(person);
         }
+        let (person, key) = (person.name.clone(), key.clone());
+        Err(match record.status {
+            Standing::Compromised => Refusal::Compromised { person, key, role, version },
+            Standing::Retired => Refusal::Retired { person, key, role, version },
+            Standing::Active => Refusal::LacksRole { person, key, role, version, holders: self.holders(role) },
+        })
     }
 
     /// How many persons have to act in this role: 1 for appending, 0 for witnesses where none is asked for.
