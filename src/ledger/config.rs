@@ -57,6 +57,10 @@ impl Config {
         let Some(bytes) = store.read(&Self::name()?, MAX_CONFIG_BYTES)? else { return Ok(None) };
         let refused = |reason: String| LedgerError::Config { reason };
         let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
+        let read = toml::from_str(&text);
+        if let Ok(config @ Self { format: FORMAT, .. }) = read {
+            return Ok(Some(config));
+        }
         // The format comes first: a later one may have members that we do not know.
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| refused(error.to_string()))?;
         match table.get("format") {
@@ -64,7 +68,7 @@ impl Config {
             Some(toml::Value::Integer(found)) => return Err(LedgerError::Format { found: *found }),
             _ => return Err(refused("`format` must be an integer".to_owned())),
         }
-        toml::from_str(&text).map(Some).map_err(|error| refused(error.to_string()))
+        read.map(Some).map_err(|error| refused(error.to_string()))
     }
 
     /// Writes a new ledger's configuration.
