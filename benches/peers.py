@@ -135,6 +135,18 @@ class Bench:
             assert int(self.run(["git", "rev-list", "--count", "HEAD"], folder).text) == size
         return folder
 
+    def floor(self, ledger):
+        """A program that writes what an append to this ledger writes, and does nothing else; and the folder to run it in."""
+        folder = self.folder / "floor"
+        for part in ["staging", "evidence"]:
+            (folder / part).mkdir(parents=True)
+        self.run(["cc", "-O2", "-o", folder / "floor", ROOT / "benches" / "floor.c"])
+        bundle = max((ledger / ".ledger" / "tile" / "entries").rglob("*.p/*"), key=lambda file: file.stat().st_mtime_ns)
+        shutil.copy(bundle, folder / "bundle")
+        (folder / "cell").write_bytes(bytes(16384))
+        (folder / "evidence" / "file").write_text("evidence")
+        return [folder / "floor"], folder
+
     def receipts(self, folder):
         return int((folder / ".ledger" / "checkpoint").read_text().split("\n")[1])
 
@@ -166,6 +178,11 @@ class Bench:
         note = f"{syncs} fsyncs, one of them the evidence's own, beside {theirs} of `git commit`; CPU {1000 * median(ours, 'cpu'):.1f} ms beside {1000 * median(peer, 'cpu'):.1f} ms"
         self.row("one append, durable", f"{1000 * median(ours):.2f} ms", f"`git add` + `git commit -S`: {1000 * median(peer):.2f} ms",
                  "≥ 7 × faster", ratio >= 7, f"{ratio:.1f} ×; {note}")
+        floor = self.floor(ledger)
+        ours, least = self.turns(count, lambda: self.run(argv, ledger), lambda: self.run(*floor))
+        assert self.syncs(*floor) == syncs, "the same syncs"
+        self.row("one append, durable", f"{1000 * median(ours):.2f} ms", f"its writes and syncs, and nothing else (`benches/floor.c`): {1000 * median(least):.2f} ms",
+                 "none", True, f"git takes {median(peer) / median(least):.1f} × as long as those alone")
         one, ten = self.turns(count, lambda: self.run(argv, ledger), lambda: self.run(argv, larger))
         ratio = median(ten) / median(one)
         self.row(f"one append to {self.large:,} receipts", f"{1000 * median(ten):.2f} ms", f"to {self.small:,}: {1000 * median(one):.2f} ms",
@@ -366,7 +383,7 @@ def main():
     arguments.add_argument("sections", nargs="*", choices=[*SECTIONS, []])
     chosen = arguments.parse_args()
     globals()["PROOFMARK"] = chosen.program.resolve()
-    for tool in ["git", "ssh-keygen", "b3sum", "strace", str(PROOFMARK)]:
+    for tool in ["git", "ssh-keygen", "b3sum", "strace", "cc", str(PROOFMARK)]:
         if not shutil.which(tool):
             sys.exit(f"{tool} is missing")
     with tempfile.TemporaryDirectory() as folder:
