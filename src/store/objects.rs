@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Name, Store, StoreError};
 use crate::object::{ObjectId, Sha256};
@@ -94,12 +95,12 @@ pub fn digest_file(path: &Path) -> Result<Digests, StoreError> {
     Ok(hashing.finish())
 }
 
+/// Reads the next part of a file, and says how many bytes that are; 0 at its end.
+type ReadNext<'a> = &'a mut (dyn FnMut() -> io::Result<usize> + Send);
+
 /// Reads a file in parts. What is handed to `visit` with each part reads the next one: it is to be called meanwhile, and
 /// what it answers handed back.
-fn each_part(
-    path: &Path,
-    mut visit: impl FnMut(&[u8], &mut (dyn FnMut() -> io::Result<usize> + Send)) -> io::Result<usize>,
-) -> Result<(), StoreError> {
+fn each_part(path: &Path, mut visit: impl FnMut(&[u8], ReadNext<'_>) -> io::Result<usize>) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("read", path.display(), error);
     let mut file = plain_file(path)?;
     let (mut part, mut next) = (vec![0u8; READ_AT_ONCE], vec![0u8; READ_AT_ONCE]);
@@ -188,13 +189,22 @@ pub fn put_file(store: &dyn Store, path: &Path) -> Result<Digests, StoreError> {
 /// the object is needed before. The file is read three times, and every time it must be the same.
 fn put_large(store: &dyn Store, path: &Path, source: &str) -> Result<Digests, StoreError> {
     let address = address_of(path)?;
-    let (digests, put) = std::thread::scope(|scope| {
-        let digesting = scope.spawn(|| digest_file(path));
+    let given_up = AtomicBool::new(false);
+    let digest = || {
+        let mut hashing = Hashing::default();
+        let part = |part: &[u8], next: ReadNext<'_>| match given_up.load(Ordering::Relaxed) {
+            true => Ok(0),
+            false => hashing.update(part, next),
+        };
+        each_part(path, part).map(|()| hashing.finish())
+    };
+    let digests = std::thread::scope(|scope| {
+        let digesting = std::thread::Builder::new().spawn_scoped(scope, digest);
+        let digesting = digesting.map_err(|error| StoreError::io("start a thread to read", source, error))?;
         let put = put_checked(store, address, &mut || Ok(Box::new(plain_file(path)?)), source);
-        (digesting.join(), put)
-    });
-    put?;
-    let digests = digests.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        put.inspect_err(|_| given_up.store(true, Ordering::Relaxed))?;
+        digesting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
     if Address::from(digests) == address { Ok(digests) } else { Err(changed(source)) }
 }
 
