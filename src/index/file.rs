@@ -167,7 +167,7 @@ fn harden(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
-    connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
+    connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")
 }
 
 /// Whether there is a plain file; anything else but nothing is refused.

@@ -3,7 +3,7 @@
 //! A later trust statement is a proposal until enough roots of the statement in force have agreed to it. Everything is
 //! judged by index, never by time. `docs/format.md`, section 13, is normative.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::LedgerError;
@@ -63,7 +63,7 @@ pub struct TrustChain {
     open: Vec<Proposal>,
     parts: BTreeMap<u64, (ReceiptId, Part)>,
     keys: Vec<PublicKey>,
-    places: HashMap<KeyId, usize>,
+    places: BTreeMap<KeyId, usize>,
 }
 
 impl TrustChain {
@@ -85,7 +85,7 @@ impl TrustChain {
             open: Vec::new(),
             parts: BTreeMap::from([(receipt.index, (receipt.receipt, Part::Trust))]),
             keys: Vec::new(),
-            places: HashMap::new(),
+            places: BTreeMap::new(),
         };
         chain.learn_keys(&statement);
         chain

@@ -3,7 +3,7 @@
 //! It is the body of a `trust` receipt. The type holds only statements that keep every rule below; reading one that does
 //! not is refused. Which statement is in force at which receipt is the ledger's affair.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use base64::Engine;
@@ -182,7 +182,7 @@ pub struct Statement {
     rules: Rules,
     /// Where each key is: the index of the person and that of the key.
     #[serde(skip)]
-    places: HashMap<KeyId, (usize, usize)>,
+    places: BTreeMap<KeyId, (usize, usize)>,
 }
 
 /// A statement as written, not yet checked.
@@ -336,12 +336,12 @@ fn fault(field: &str, reason: &str) -> TrustError {
 }
 
 /// Checks the persons and finds the place of every key.
-fn placed(persons: &[Person]) -> Result<HashMap<KeyId, (usize, usize)>, TrustError> {
+fn placed(persons: &[Person]) -> Result<BTreeMap<KeyId, (usize, usize)>, TrustError> {
     if persons.is_empty() {
         return Err(fault("persons", "lists at least one person"));
     }
     let mut names = BTreeSet::new();
-    let mut places = HashMap::new();
+    let mut places = BTreeMap::new();
     for (index, person) in persons.iter().enumerate() {
         let field = |member: &str| format!("persons[{index}].{member}");
         check_name(&field("name"), &person.name)?;

@@ -1,6 +1,6 @@
 //! Reading entry bundles that may be damaged: parsing, hashing and checking signatures, on all cores.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
@@ -26,7 +26,7 @@ const MOST_PREPARED: usize = 32;
 /// The keys that receipts may be signed with.
 #[derive(Default)]
 pub(super) struct Keyring {
-    keys: HashMap<KeyId, Key>,
+    keys: BTreeMap<KeyId, Key>,
 }
 
 enum Key {

@@ -108,9 +108,12 @@ impl Receipts {
     fn line_of(&mut self, body: &Body) -> Option<u32> {
         let Body::Scorecard(body) = body else { return None };
         let next = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
-        let line = self.lines.entry(body.line.clone()).or_insert((next, 0));
-        line.1 += 1;
-        Some(line.0)
+        if let Some((line, rounds)) = self.lines.get_mut(&body.line) {
+            *rounds += 1;
+            return Some(*line);
+        }
+        self.lines.insert(body.line.clone(), (next, 1));
+        Some(next)
     }
 
     fn check_references(&self, index: u64, receipt: &Receipt, docket: &mut Docket) {

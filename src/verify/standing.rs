@@ -1,6 +1,6 @@
 //! Every receipt under trust: then, by the statement in force at its index, and now, by the newest one.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::docket::Docket;
 use super::finding::{Axis, Code, Finding, NoticeCode};
@@ -32,14 +32,14 @@ pub(super) struct Standings {
     chain: TrustChain,
     /// The keys that signed, listed by a statement or not: one that is unknown at its index may be listed later.
     signers: Vec<KeyId>,
-    places: HashMap<KeyId, usize>,
+    places: BTreeMap<KeyId, usize>,
     signed: Vec<Signed>,
 }
 
 impl Standings {
     /// Before receipt 0 is looked at.
     pub(super) fn begin(genesis: &Genesis) -> Self {
-        Self { chain: genesis.chain.clone(), signers: Vec::new(), places: HashMap::new(), signed: Vec::new() }
+        Self { chain: genesis.chain.clone(), signers: Vec::new(), places: BTreeMap::new(), signed: Vec::new() }
     }
 
     /// Judges the next receipt of the whole log and takes it into the chain. A signature is checked here if its key was
