@@ -73,7 +73,9 @@ class Bench:
         return Run(argv, cwd or self.folder, self.env, **options)
 
     def turns(self, count, ours, peer):
-        """A B A B …, after one of each that is not counted."""
+        """A B A B …, after one of each that is not counted, and once all that was made for it is on the disk: nothing is timed
+        beside the writing back of that."""
+        os.sync()
         ours(), peer()
         pairs = [(ours(), peer()) for _ in range(count)]
         return [one for one, _ in pairs], [other for _, other in pairs]
